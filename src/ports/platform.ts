@@ -1,0 +1,16 @@
+import type { Background } from "./background.ts";
+import type { Clock } from "./clock.ts";
+import type { Events } from "./events.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Transport } from "./transport.ts";
+
+/** The bundle of ports that an adapter hands to the core. */
+export interface Platform {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly transport: Transport;
+  readonly background: Background;
+  readonly events: Events;
+  /** The peer's address as the adapter itself sees it, never taken from a header; undefined where it is unknown. */
+  peer?(request: Request): string | undefined;
+}
