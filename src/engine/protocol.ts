@@ -1,5 +1,6 @@
 import type { SluiceError } from "../errors.ts";
 import type { Verdict } from "../ports/verdict.ts";
+import type { CallOptions, CallResult } from "./call.ts";
 import type { Target } from "./target.ts";
 
 /** An upstream's answer as a judge sees it. `status` is null when there was none (connection refused, reset, time-out). */
@@ -31,7 +32,7 @@ export interface InboundRequest {
  * What the kit knows of a kind of API. Plain functions over plain data; no state, no I/O.
  * A protocol that is not imported is not in the bundle.
  */
-export interface Protocol<Call = unknown> {
+export interface Protocol<Call = unknown, Face extends object = object> {
   readonly name: string;
   readonly routes: readonly ProtocolRoute<Call>[];
   /** The request to send: the call with the target's credential, and none of the client's. */
@@ -48,9 +49,11 @@ export interface Protocol<Call = unknown> {
   refuse(error: SluiceError): Response;
   /** A caller's token in the place where this protocol's clients put their key; null when there is none. */
   callerToken?(request: InboundRequest): string | null;
+  /** What `sluice.upstream(name)` offers beside the common members, in process, without an HTTP hop. */
+  face(send: (call: Call, options?: CallOptions) => Promise<CallResult>): Face;
 }
 
 /** Types a protocol of one's own. */
-export function defineProtocol<Call>(protocol: Protocol<Call>): Protocol<Call> {
+export function defineProtocol<Call, Face extends object>(protocol: Protocol<Call, Face>): Protocol<Call, Face> {
   return protocol;
 }
