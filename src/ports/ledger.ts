@@ -45,8 +45,11 @@ export interface Settlement {
   readonly at: number;
   /** The bucket's epoch when the slot was granted. */
   readonly epoch: number;
-  /** `unused`: never sent. `neutral`: sent, but says nothing about the target's health. */
-  readonly outcome: "ok" | "neutral" | "refused" | "failed" | "unused";
+  /**
+   * `unused`: never sent. `neutral`: answered, but the answer says nothing about the target's health.
+   * `none`: only the effects below count (a call whose client left, or news about a neighbour).
+   */
+  readonly outcome: "ok" | "neutral" | "refused" | "failed" | "unused" | "none";
   /** Verdict class of a bad outcome, for stats. */
   readonly error?: string;
   /** Cool the target or its whole bucket. */

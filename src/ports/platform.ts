@@ -1,4 +1,3 @@
-import type { Background } from "./background.ts";
 import type { Clock } from "./clock.ts";
 import type { Events } from "./events.ts";
 import type { Ledger } from "./ledger.ts";
@@ -9,8 +8,9 @@ export interface Platform {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly transport: Transport;
-  readonly background: Background;
   readonly events: Events;
   /** The peer's address as the adapter itself sees it, never taken from a header; undefined where it is unknown. */
   peer?(request: Request): string | undefined;
+  /** Gets what was thrown where nothing should be; may hold secrets, so redact before showing it. */
+  report?(thrown: unknown, requestId: string): void;
 }

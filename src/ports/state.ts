@@ -74,6 +74,8 @@ export interface TargetState {
   readonly strikes: number;
   readonly health: HealthState;
   readonly window: UseWindow;
+  /** The latest instant granted, epoch ms. */
+  readonly lastAt: number;
   readonly today: DayCount;
   readonly ok: number;
   readonly failed: number;

@@ -1,0 +1,2 @@
+export { sluiceMiddleware } from "./middleware.ts";
+export type { SluiceVariables } from "./middleware.ts";

@@ -1,0 +1,2 @@
+export { memoryPlatform } from "./platform.ts";
+export type { MemoryPlatformOptions } from "./platform.ts";

@@ -1,0 +1,2 @@
+export { sqliteLedger } from "./ledger.ts";
+export type { SqliteLedgerOptions } from "./ledger.ts";

@@ -1,0 +1,293 @@
+import { memoryLedger } from "../ledger/memory-ledger.ts";
+import { settle } from "../ledger/settle.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { BucketTerms, ExchangeReply, ExchangeRequest, Ledger, Order, Settlement, Want } from "../ports/ledger.ts";
+import type { BucketState, Suspicion, TargetState } from "../ports/state.ts";
+
+/** Bounds of the time-out of one exchange: four fast round trips, within these. */
+const TIMEOUT_MIN_MS = 150;
+const TIMEOUT_MAX_MS = 1_000;
+/** While the store is down it is asked again this often at first, and at most this seldom. */
+const RETRY_MIN_MS = 1_000;
+const RETRY_MAX_MS = 30_000;
+/** Part of our slice of the fleet that is spent while the store is down. */
+const SLICE_FACTOR = 0.5;
+/** What happened while the store was down, kept for it up to this many. */
+const PENDING_MAX = 1_000;
+
+export interface ExchangerOptions {
+  readonly pool: string;
+  readonly ledger: Ledger;
+  readonly terms: BucketTerms;
+  readonly clock: Clock;
+  /** Rows as they change, before → after. */
+  onBucket(id: string, after: BucketState, before: BucketState | undefined): void;
+  onTarget(id: string, after: TargetState, before: TargetState | undefined): void;
+  onDown(cause: unknown): void;
+  onUp(downMs: number): void;
+}
+
+/** The store does not answer: a ledger in memory stands in until it does. */
+interface Outage {
+  readonly since: number;
+  readonly standIn: Ledger;
+  retryAt: number;
+  waitMs: number;
+  sequence: number;
+  /** How many of the pending settlements the stand-in has had. */
+  settled: number;
+}
+
+/**
+ * The one line between an isolate's pool and the ledger: at most one exchange in flight, which settles, leases and
+ * learns at once. Keeps the isolate's copy of the state, maps the ledger's time, and bridges an outage of the store
+ * with a slice: a ledger in memory at half of our share of each ceiling.
+ */
+export class Exchanger {
+  readonly buckets: Map<string, BucketState> = new Map();
+  readonly targets: Map<string, TargetState> = new Map();
+  demand: number = 0;
+  clients: number = 1;
+  suspicions: readonly Suspicion[] = [];
+
+  readonly #options: ExchangerOptions;
+  readonly #client: string;
+  #sequence = 0;
+  #since = 0;
+  #pending: Settlement[] = [];
+  #orders: Order[] = [];
+  #arrived = 0;
+  #busy = false;
+  #idlers: (() => void)[] = [];
+  #offset = 0;
+  #fastest = Infinity;
+  /** The request whose fate is unknown: it is repeated as it was, so that nothing is settled twice or lost. */
+  #unsure: ExchangeRequest | null = null;
+  #outage: Outage | null = null;
+
+  constructor(options: ExchangerOptions) {
+    this.#options = options;
+    this.#client = Math.floor(options.clock.random() * 2 ** 48).toString(36);
+  }
+
+  /** The ledger's time as far as this isolate knows it, epoch ms. */
+  now(): number {
+    return this.#options.clock.now() + this.#offset;
+  }
+
+  get busy(): boolean {
+    return this.#busy;
+  }
+
+  /** Whether there is something that the ledger should hear. */
+  get unsettled(): boolean {
+    return this.#pending.length > 0 || this.#orders.length > 0;
+  }
+
+  /** Whether the ledger has ever answered: before that this isolate knows nothing of the stored state. */
+  get awake(): boolean {
+    return this.#since > 0;
+  }
+
+  /** Resolves when no exchange is in flight. */
+  async idle(): Promise<void> {
+    while (this.#busy) await new Promise<void>((resolve) => this.#idlers.push(resolve));
+  }
+
+  arrive(): void {
+    this.#arrived++;
+  }
+
+  order(order: Order): void {
+    this.#orders.push(order);
+  }
+
+  /** Keeps an item for the next exchange; the isolate's own copy of the state knows it at once. */
+  settle(item: Settlement): void {
+    this.#pending.push(item);
+    if (this.#pending.length > PENDING_MAX) this.#drop(this.#pending.length - PENDING_MAX);
+    const bucket = this.buckets.get(item.bucket);
+    const target = this.targets.get(item.target);
+    if (bucket === undefined || target === undefined) return;
+    const moment = { terms: this.#options.terms, now: this.now(), dice: 0 };
+    const after = settle({ bucket, target }, item, moment);
+    this.#learn({ buckets: { [item.bucket]: after.bucket }, targets: { [item.target]: after.target } });
+  }
+
+  /** One exchange. An embedded ledger has answered when this returns; else `done` runs later. */
+  run(want: readonly Want[], done: (reply: ExchangeReply) => void): void {
+    const { ledger, pool, clock } = this.#options;
+    if (this.#outage !== null && clock.now() < this.#outage.retryAt) {
+      done(this.#standIn(this.#outage, want));
+      return;
+    }
+    this.#busy = true;
+    const request = this.#request(want);
+    const start = clock.now();
+    const succeed = (reply: ExchangeReply) => {
+      this.#rest();
+      this.#forget(request);
+      this.#measure(start, reply.now);
+      this.#since = reply.version;
+      this.#recover();
+      done(this.#take(reply));
+    };
+    const fail = (cause: unknown) => {
+      this.#rest();
+      this.#unsure = request;
+      this.#fall(cause);
+      this.run(want, done);
+    };
+    let answer: ExchangeReply | Promise<ExchangeReply>;
+    try {
+      answer = ledger.exchange(pool, request);
+    } catch (cause) {
+      fail(cause);
+      return;
+    }
+    if (answer instanceof Promise) this.#race(answer, succeed, fail);
+    else succeed(answer);
+  }
+
+  #rest(): void {
+    this.#busy = false;
+    for (const resolve of this.#idlers.splice(0)) resolve();
+  }
+
+  #race(answer: Promise<ExchangeReply>, succeed: (reply: ExchangeReply) => void, fail: (cause: unknown) => void): void {
+    const limit = Math.min(TIMEOUT_MAX_MS, Math.max(TIMEOUT_MIN_MS, 4 * this.#fastest));
+    let open = true;
+    const once = (run: () => void) => {
+      if (!open) return;
+      open = false;
+      cancel();
+      run();
+    };
+    const cancel = this.#options.clock.after(limit, () => once(() => fail(new Error(`no answer in ${limit} ms`))));
+    answer.then(
+      (reply) => once(() => succeed(reply)),
+      (cause: unknown) => once(() => fail(cause)),
+    );
+  }
+
+  #request(want: readonly Want[]): ExchangeRequest {
+    const { terms, clock } = this.#options;
+    const rtt = this.#fastest === Infinity ? 0 : this.#fastest;
+    const now = { terms, want, leadMs: rtt, skewMs: rtt / 2, dice: clock.random() };
+    // After an outage our copy holds the stand-in's rows: ask for everything.
+    if (this.#unsure !== null) return { ...this.#unsure, ...now, since: 0 };
+    return {
+      ...now,
+      id: `${this.#client}:${++this.#sequence}`,
+      settle: this.#pending.slice(),
+      orders: this.#orders.slice(),
+      arrived: this.#arrived,
+      since: this.#outage === null ? this.#since : 0,
+    };
+  }
+
+  /** The ledger has the request: what it settled is no longer pending. */
+  #forget(request: ExchangeRequest): void {
+    this.#unsure = null;
+    this.#pending.splice(0, request.settle.length);
+    this.#orders.splice(0, request.orders?.length ?? 0);
+    this.#arrived -= request.arrived;
+  }
+
+  #fall(cause: unknown): void {
+    const { clock, onDown } = this.#options;
+    const now = clock.now();
+    if (this.#outage !== null) {
+      this.#outage.waitMs = Math.min(RETRY_MAX_MS, this.#outage.waitMs * 2);
+      this.#outage.retryAt = now + this.#outage.waitMs;
+      return;
+    }
+    const buckets = [...this.buckets].map(([id, row]) => [id, { ...row, limit: row.limit * this.#slice() }] as const);
+    const seed = { buckets: Object.fromEntries(buckets), targets: Object.fromEntries(this.targets) };
+    this.#outage = {
+      since: now,
+      standIn: memoryLedger(() => this.now(), seed),
+      retryAt: now + RETRY_MIN_MS,
+      waitMs: RETRY_MIN_MS,
+      sequence: 0,
+      // The seed is our own copy, which knows them already.
+      settled: this.#pending.length,
+    };
+    onDown(cause);
+  }
+
+  /** A long outage: the oldest news goes first, but never what an unanswered request may have brought already. */
+  #drop(count: number): void {
+    const kept = this.#unsure?.settle.length ?? 0;
+    this.#pending.splice(kept, count);
+    if (this.#outage !== null) this.#outage.settled = Math.max(kept, this.#outage.settled - count);
+  }
+
+  #recover(): void {
+    if (this.#outage === null) return;
+    this.#options.onUp(this.#options.clock.now() - this.#outage.since);
+    this.#outage = null;
+  }
+
+  /** Our part f·N/M of every ceiling while the store is down, M being the last number of clients it told. */
+  #slice(): number {
+    return SLICE_FACTOR / Math.max(1, this.clients);
+  }
+
+  #standIn(outage: Outage, want: readonly Want[]): ExchangeReply {
+    const { pool, terms, clock } = this.#options;
+    const settled = this.#pending.slice(outage.settled);
+    outage.settled = this.#pending.length;
+    const reply = outage.standIn.exchange(pool, {
+      id: `${this.#client}:${++outage.sequence}`,
+      terms: { ...terms, limit: terms.limit * this.#slice() },
+      settle: settled,
+      want,
+      arrived: 0,
+      since: 0,
+      leadMs: 0,
+      skewMs: 0,
+      dice: clock.random(),
+    });
+    return this.#take(reply as ExchangeReply);
+  }
+
+  /** The sample of the fastest round trip tells the ledger's time best: the error is at most half of it. */
+  #measure(start: number, ledgerNow: number): void {
+    const end = this.#options.clock.now();
+    const rtt = end - start;
+    if (rtt > this.#fastest) {
+      this.#fastest += (rtt - this.#fastest) * 0.01;
+      return;
+    }
+    this.#fastest = rtt;
+    this.#offset = ledgerNow - (start + end) / 2;
+  }
+
+  #take(reply: ExchangeReply): ExchangeReply {
+    if (this.#outage === null) {
+      this.demand = reply.demand;
+      this.clients = reply.clients;
+      this.suspicions = reply.suspicions;
+    }
+    this.#learn(reply.changes);
+    return reply;
+  }
+
+  #learn(changes: ExchangeReply["changes"]): void {
+    for (const id in changes.buckets) {
+      const row = changes.buckets[id];
+      if (row === undefined) continue;
+      const before = this.buckets.get(id);
+      this.buckets.set(id, row);
+      this.#options.onBucket(id, row, before);
+    }
+    for (const id in changes.targets) {
+      const row = changes.targets[id];
+      if (row === undefined) continue;
+      const before = this.targets.get(id);
+      this.targets.set(id, row);
+      this.#options.onTarget(id, row, before);
+    }
+  }
+}

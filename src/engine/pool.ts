@@ -1,0 +1,395 @@
+import { SluiceError } from "../errors.ts";
+import { opensAt } from "../ledger/gate.ts";
+import { seconds } from "../lib/duration.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { SluiceEvent } from "../ports/events.ts";
+import type { Ledger, Settlement, Want } from "../ports/ledger.ts";
+import { Board } from "./board.ts";
+import type { Priority } from "./call.ts";
+import { strategyOf } from "./choose/index.ts";
+import type { UpstreamDefinition } from "./definition.ts";
+import { Exchanger } from "./exchanger.ts";
+import { bucketEvent, evidenceOf, type EventBody, targetEvent } from "./changes.ts";
+import { type Job, Queue, type Slot } from "./queue.ts";
+import type { Target } from "./target.ts";
+
+/** A slot this late is forfeited: its neighbour on the timeline is too near. */
+const LATE_MS = 15;
+/** Good news waits this long for company before it goes to the ledger; bad news goes at once. */
+const SETTLE_AFTER_MS = 50;
+/** Most slots asked for at once, and most places offered for them. */
+const WANT_MAX = 32;
+const PICKS_MAX = 16;
+/** Places offered beyond the number of slots, for the case that others were quicker. */
+const PICKS_SPARE = 2;
+
+export interface PoolOptions {
+  readonly name: string;
+  readonly definition: UpstreamDefinition;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly emit: (event: SluiceEvent) => void;
+}
+
+export interface Admission {
+  readonly priority: Priority;
+  readonly needs: readonly string[];
+  readonly cost: number;
+  readonly tried: ReadonlySet<string>;
+  /** Milliseconds that the call may still wait. */
+  readonly waitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A job in this pool's queue; it becomes `relaxed` when no untried target is left for it. */
+interface Waiting extends Job {
+  relaxed: boolean;
+  settled: Slot | SluiceError | null;
+}
+
+interface Group {
+  readonly jobs: Waiting[];
+  latest: number;
+}
+
+/**
+ * The targets of one upstream and the calls that wait for them: chooses, leases slots from the ledger, and hands each
+ * slot, at its instant, to the first waiting call that can use it. One call that cannot be placed never holds up another.
+ */
+export class Pool {
+  readonly board: Board;
+  readonly exchanger: Exchanger;
+  readonly #options: PoolOptions;
+  readonly #queue = new Queue<Waiting>();
+  /** Leased slots that lie ahead, by instant. */
+  #hand: Slot[] = [];
+  /** Per signature: asking for a slot before this is in vain. */
+  #notBefore = new Map<string, number>();
+  #settleAt = Infinity;
+  #cancelTimer: (() => void) | null = null;
+  #pumping = false;
+  #again = false;
+  #closed = false;
+  #suspected = new Set<string>();
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    const { definition, ledger, clock, name } = options;
+    this.exchanger = new Exchanger({
+      pool: name,
+      ledger,
+      clock,
+      terms: definition.terms,
+      onBucket: (id, after, before) => {
+        const now = this.exchanger.now();
+        this.board.bucketChanged(id, now);
+        if (before !== undefined && opensAt(after.gate) < opensAt(before.gate)) this.#notBefore.clear();
+        this.#emit(bucketEvent(id, after, before, now));
+      },
+      onTarget: (id, after, before) => {
+        const now = this.exchanger.now();
+        this.board.targetChanged(id, now);
+        if (before !== undefined && opensAt(after.gate) < opensAt(before.gate)) this.#notBefore.clear();
+        this.#emit(targetEvent(id, after, before, now));
+      },
+      onDown: (cause) => this.#emit({ type: "ledger_down", detail: cause instanceof Error ? cause.message : "unknown" }),
+      onUp: (downMs) => this.#emit({ type: "ledger_up", downMs }),
+    });
+    this.board = new Board(definition.targets, this.exchanger, definition.terms, strategyOf(definition.strategy));
+  }
+
+  get queued(): number {
+    return this.#queue.size;
+  }
+
+  get slots(): number {
+    return this.#hand.length;
+  }
+
+  /** Learns the stored state, where the store can tell it at once; called before the first look at the board. */
+  wake(): void {
+    if (!this.exchanger.awake && !this.#closed) this.#exchange([]);
+  }
+
+  /**
+   * A slot for one call, at its instant. Returned at once (no promise) when a target is free now and the ledger answers
+   * at once. Throws or rejects with `queue_full`, `wait_too_long`, `pool_exhausted`, `client_gone` or `closed`.
+   */
+  admit(admission: Admission): Slot | Promise<Slot> {
+    const { signal, tried, needs } = admission;
+    if (this.#closed) throw new SluiceError("closed", "The gateway is shutting down.");
+    if (signal?.aborted) throw clientGone();
+    this.#refuseIfFull();
+    this.exchanger.arrive();
+    const job: Waiting = {
+      priority: admission.priority,
+      needs,
+      cost: admission.cost,
+      tried,
+      deadline: this.exchanger.now() + admission.waitMs,
+      signature: `${admission.cost}|${needs.join("|")}|${[...tried].join("|")}`,
+      relaxed: false,
+      settled: null,
+      resolve: (slot) => void (job.settled = slot),
+      reject: (error) => void (job.settled = error),
+    };
+    this.#queue.add(job);
+    this.#pump();
+    if (job.settled instanceof SluiceError) throw job.settled;
+    if (job.settled !== null) return job.settled;
+    return new Promise<Slot>((resolve, reject) => {
+      const leave = () => {
+        if (this.#queue.remove(job)) job.reject(clientGone());
+        this.#pump();
+      };
+      const ended = () => signal?.removeEventListener("abort", leave);
+      job.resolve = (slot) => (ended(), resolve(slot));
+      job.reject = (error) => (ended(), reject(error));
+      signal?.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  /** Enters what became of a slot. Bad news reaches the ledger at once, good news within 50 ms. */
+  settle(slot: Slot, outcome: Settlement["outcome"], effects: Omit<Settlement, keyof Slot | "outcome">): void {
+    const { bucket, target, at, epoch } = slot;
+    this.exchanger.settle({ bucket, target, at, epoch, outcome, ...effects });
+    const urgent = outcome === "refused" || outcome === "failed" || Object.keys(effects).length > 0;
+    this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + (urgent ? 0 : SETTLE_AFTER_MS));
+    this.#pump();
+  }
+
+  /** News about targets that were not called (the others behind a base URL that is out). */
+  tell(targets: readonly Target[], effects: Omit<Settlement, keyof Slot | "outcome">): void {
+    for (const { id: target, bucket } of targets) {
+      this.exchanger.settle({ bucket, target, at: 0, epoch: -1, outcome: "none", ...effects });
+    }
+  }
+
+  /** Whether a target that was not tried can take a call with these needs within `waitMs`. */
+  offersUntried(needs: readonly string[], tried: ReadonlySet<string>, waitMs: number): boolean {
+    const now = this.exchanger.now();
+    return this.board.readyAt({ needs, tried, relaxed: false }, now) <= now + waitMs;
+  }
+
+  async order(target: Target, action: "enable" | "disable"): Promise<void> {
+    this.exchanger.order({ target: target.id, action });
+    this.#notBefore.clear();
+    await this.#flush();
+    this.#pump();
+  }
+
+  /** Gives back every slot, refuses every waiting call, and tells the ledger the rest. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#cancelTimer?.();
+    for (const job of [...this.#queue.all()]) {
+      this.#queue.remove(job);
+      job.reject(new SluiceError("closed", "The gateway is shutting down."));
+    }
+    for (const slot of this.#hand) this.#giveBack(slot);
+    this.#hand = [];
+    await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    await this.exchanger.idle();
+    if (this.exchanger.unsettled) await new Promise<void>((resolve) => this.exchanger.run([], () => resolve()));
+  }
+
+  #refuseIfFull(): void {
+    const { maxQueue } = this.#options.definition;
+    if (this.#queue.size < maxQueue) return;
+    throw new SluiceError("queue_full", `${maxQueue} calls wait already; try again later or raise maxQueue.`, {
+      retryAfterMs: this.#backlogMs(),
+    });
+  }
+
+  /** How long the calls that wait now will take. */
+  #backlogMs(): number {
+    const capacity = this.board.capacity(this.exchanger.now());
+    return capacity > 0 ? Math.ceil((this.#queue.size * 1_000) / capacity) : 60_000;
+  }
+
+  #pump(): void {
+    if (this.#pumping) {
+      this.#again = true;
+      return;
+    }
+    this.#pumping = true;
+    do {
+      this.#again = false;
+      const now = this.exchanger.now();
+      this.board.refresh(now, this.exchanger.demand);
+      this.#fire(now);
+      const wants = this.#plan(now);
+      if (!this.exchanger.busy && (wants.size > 0 || (this.exchanger.unsettled && now >= this.#settleAt))) {
+        this.#exchange([...wants]);
+      }
+    } while (this.#again);
+    this.#pumping = false;
+    this.#schedule();
+  }
+
+  /** Gives each slot whose instant has come to the first call that can use it. */
+  #fire(now: number): void {
+    for (;;) {
+      const slot = this.#hand[0];
+      if (slot === undefined || slot.at > now) return;
+      this.#hand.shift();
+      const job =
+        now - slot.at > LATE_MS
+          ? undefined
+          : this.#queue.take((waiting) => waiting.deadline >= now && this.board.accepts(waiting, slot.to, now));
+      if (job === undefined) this.#giveBack(slot);
+      else job.resolve(slot);
+    }
+  }
+
+  /** What to ask the ledger for: per signature, a slot for each call that has none in hand. */
+  #plan(now: number): Map<string, Want> {
+    const overtaken = this.#hand.filter((slot) => !this.board.honours(slot));
+    if (overtaken.length > 0) this.#drop(overtaken);
+    const spare = this.#hand.slice();
+    const groups = new Map<string, Group>();
+    for (const job of this.#queue.all()) {
+      if (job.deadline < now) {
+        this.#expire(job);
+        continue;
+      }
+      const has = spare.findIndex((slot) => slot.at <= job.deadline && this.board.accepts(job, slot.to, now));
+      if (has >= 0) {
+        spare.splice(has, 1);
+        continue;
+      }
+      const group = groups.get(job.signature);
+      if (group === undefined) groups.set(job.signature, { jobs: [job], latest: job.deadline });
+      else {
+        group.jobs.push(job);
+        group.latest = Math.max(group.latest, job.deadline);
+      }
+    }
+    if (spare.length > 0) this.#drop(spare);
+    const notBefore = this.#notBefore;
+    this.#notBefore = new Map();
+    const wants = new Map<string, Want>();
+    for (const [signature, group] of groups) {
+      const wait = notBefore.get(signature) ?? 0;
+      if (wait > now) this.#notBefore.set(signature, wait);
+      else {
+        const want = this.#want(group, now);
+        if (want !== null) wants.set(signature, want);
+      }
+    }
+    return wants;
+  }
+
+  #want({ jobs, latest }: Group, now: number): Want | null {
+    const first = jobs[0];
+    if (first === undefined) return null;
+    const n = Math.min(jobs.length, WANT_MAX);
+    const count = Math.min(PICKS_MAX, n + PICKS_SPARE);
+    let picks = this.board.picks(first, count, now, latest);
+    if (picks.length === 0 && first.tried.size > 0) {
+      for (const job of jobs) job.relaxed = true;
+      picks = this.board.picks(first, count, now, latest);
+    }
+    if (picks.length > 0) return { n, withinMs: latest - now, cost: first.cost, picks };
+    const error = this.#exhausted(first, now);
+    for (const job of jobs) {
+      this.#queue.remove(job);
+      job.reject(error);
+    }
+    return null;
+  }
+
+  #exchange(wants: readonly (readonly [string, Want])[]): void {
+    this.#settleAt = Infinity;
+    this.exchanger.run(
+      wants.map(([, want]) => want),
+      (reply) => {
+        for (const lease of reply.leases) {
+          const to = this.board.get(lease.target);
+          if (to !== undefined) this.#hand.push({ ...lease, to });
+        }
+        this.#hand.sort((a, b) => a.at - b.at);
+        for (const [index, [signature]] of wants.entries()) {
+          const retryAt = reply.retryAt[index];
+          if (typeof retryAt === "number") this.#notBefore.set(signature, retryAt);
+        }
+        this.#suspect();
+        if (this.#closed) return;
+        this.#pump();
+      },
+    );
+  }
+
+  /** Slots that no waiting call needs, or that a cooldown has overtaken, go back. */
+  #drop(spare: readonly Slot[]): void {
+    this.#hand = this.#hand.filter((slot) => !spare.includes(slot));
+    for (const slot of spare) this.#giveBack(slot);
+  }
+
+  #giveBack({ bucket, target, at, epoch }: Slot): void {
+    this.exchanger.settle({ bucket, target, at, epoch, outcome: "unused" });
+    this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + SETTLE_AFTER_MS);
+  }
+
+  #expire(job: Waiting): void {
+    this.#queue.remove(job);
+    job.reject(
+      new SluiceError("wait_too_long", "No slot came free in time; send fewer calls, add keys or raise maxWaitMs.", {
+        retryAfterMs: this.#backlogMs(),
+      }),
+    );
+  }
+
+  #exhausted(job: Waiting, now: number): SluiceError {
+    const readyAt = this.board.readyAt({ ...job, relaxed: true }, now);
+    if (readyAt === Infinity) {
+      return new SluiceError("pool_exhausted", "Every target is disabled; see /-/stats for the reasons and replace the keys.");
+    }
+    const retryAfterMs = Math.ceil(readyAt - now);
+    return new SluiceError("pool_exhausted", `Every target is out of service; the first is back in ${seconds(retryAfterMs)}.`, {
+      retryAfterMs,
+    });
+  }
+
+  #schedule(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    if (this.#closed) return;
+    const now = this.exchanger.now();
+    let next = this.exchanger.unsettled && !this.exchanger.busy ? this.#settleAt : Infinity;
+    next = Math.min(next, this.#hand[0]?.at ?? Infinity);
+    for (const at of this.#notBefore.values()) next = Math.min(next, at);
+    for (const job of this.#queue.all()) next = Math.min(next, job.deadline + 1);
+    if (next === Infinity) return;
+    this.#cancelTimer = this.#options.clock.after(Math.max(0, next - now), () => this.#pump());
+  }
+
+  #suspect(): void {
+    const { definition } = this.#options;
+    for (const suspicion of this.exchanger.suspicions) {
+      const key = suspicion.buckets.join(" ");
+      if (this.#suspected.has(key)) continue;
+      this.#suspected.add(key);
+      const targets = [...this.board.all()].filter((target) => suspicion.buckets.includes(target.bucket));
+      this.#emit({
+        type: "group_suspected",
+        targets: targets.map((target) => target.id),
+        evidence: evidenceOf(suspicion),
+        setting: definition.groupSetting(targets.map((target) => target.position)),
+      });
+    }
+  }
+
+  #emit(event: EventBody | null): void {
+    if (event === null) return;
+    this.#options.emit({ ...event, at: this.#options.clock.now(), upstream: this.#options.name });
+  }
+}
+
+export function clientGone(): SluiceError {
+  return new SluiceError("client_gone", "The client went away before the answer was there.");
+}

@@ -1,0 +1,33 @@
+import { type Env, parseWholeNumber, type SluiceConfig } from "./config.ts";
+import type { EtherscanFace } from "./upstreams/etherscan/face.ts";
+import type { EtherscanCall } from "./upstreams/etherscan/call.ts";
+import { etherscan } from "./upstreams/etherscan/index.ts";
+import type { UpstreamDefinition } from "./engine/definition.ts";
+
+/**
+ * The configuration that the environment alone gives (README, "Settings"): `ETHERSCAN_KEYS`, `ETHERSCAN_BASE_URLS`,
+ * `ETHERSCAN_KEY_SLICE`, `ETHERSCAN_KEY_GROUPS`, `UPSTREAM_TIMEOUT` (ms), `SLUICE_TOKENS`, `SLUICE_ADMIN_TOKEN`.
+ * Empty variables count as unset. Throws `config_invalid`.
+ */
+export function configFromEnv(env: Env): SluiceConfig<{ etherscan: UpstreamDefinition<EtherscanCall, EtherscanFace> }> {
+  const get = (name: string) => {
+    const value = env[name]?.trim();
+    return value === "" ? undefined : value;
+  };
+  const timeout = get("UPSTREAM_TIMEOUT");
+  const tokens = get("SLUICE_TOKENS");
+  const admin = get("SLUICE_ADMIN_TOKEN");
+  return {
+    upstreams: {
+      etherscan: etherscan({
+        keys: get("ETHERSCAN_KEYS"),
+        baseUrls: get("ETHERSCAN_BASE_URLS"),
+        slice: get("ETHERSCAN_KEY_SLICE"),
+        groups: get("ETHERSCAN_KEY_GROUPS"),
+        timeoutMs: timeout === undefined ? undefined : parseWholeNumber("UPSTREAM_TIMEOUT", timeout, 1, 600_000),
+      }),
+    },
+    callers: tokens === undefined ? undefined : { tokens },
+    admin: admin === undefined ? undefined : { token: admin },
+  };
+}

@@ -1,0 +1,77 @@
+import type { Changes, ExchangeReply, ExchangeRequest, Ledger } from "../ports/ledger.ts";
+import type { BucketState, PoolHead, TargetState } from "../ports/state.ts";
+import { EMPTY_HEAD, exchange, NO_CHANGES } from "./exchange.ts";
+
+/** Changes remembered in order; a client that lags further behind gets every row. */
+const LOG_MAX = 1_024;
+
+interface Logged {
+  readonly version: number;
+  readonly buckets: readonly string[];
+  readonly targets: readonly string[];
+}
+
+class Pool {
+  head: PoolHead = EMPTY_HEAD;
+  readonly buckets = new Map<string, BucketState>();
+  readonly targets = new Map<string, TargetState>();
+  #log: Logged[] = [];
+
+  constructor(seed: Changes) {
+    for (const [id, row] of Object.entries(seed.buckets)) this.buckets.set(id, row);
+    for (const [id, row] of Object.entries(seed.targets)) this.targets.set(id, row);
+  }
+
+  bucket(id: string): BucketState | undefined {
+    return this.buckets.get(id);
+  }
+
+  target(id: string): TargetState | undefined {
+    return this.targets.get(id);
+  }
+
+  exchange(request: ExchangeRequest, now: number): ExchangeReply {
+    const result = exchange(this, request, now);
+    this.head = result.head;
+    for (const [id, row] of result.buckets) this.buckets.set(id, row);
+    for (const [id, row] of result.targets) this.targets.set(id, row);
+    this.#remember({ version: result.head.version, buckets: [...result.buckets.keys()], targets: [...result.targets.keys()] });
+    return { ...result.reply, changes: this.#changes(request.since), version: result.head.version };
+  }
+
+  #remember(logged: Logged): void {
+    if (logged.targets.length === 0 && logged.buckets.length === 0) return;
+    this.#log.push(logged);
+    if (this.#log.length > 2 * LOG_MAX) this.#log = this.#log.slice(-LOG_MAX);
+  }
+
+  #changes(since: number): Changes {
+    if (since >= this.head.version) return NO_CHANGES;
+    const buckets: Record<string, BucketState> = {};
+    const targets: Record<string, TargetState> = {};
+    const complete = since >= (this.#log[0]?.version ?? 0) - 1;
+    if (!complete) return { buckets: Object.fromEntries(this.buckets), targets: Object.fromEntries(this.targets) };
+    for (let i = this.#log.length - 1; i >= 0; i--) {
+      const logged = this.#log[i];
+      if (logged === undefined || logged.version <= since) break;
+      for (const id of logged.buckets) buckets[id] ??= this.buckets.get(id) as BucketState;
+      for (const id of logged.targets) targets[id] ??= this.targets.get(id) as TargetState;
+    }
+    return { buckets, targets };
+  }
+}
+
+/**
+ * The ledger of one process: strongly consistent within it, forgotten with it. Answers at once.
+ * `now` gives epoch milliseconds; `seed` are rows that every pool starts from.
+ */
+export function memoryLedger(now: () => number, seed: Changes = NO_CHANGES): Ledger {
+  const pools = new Map<string, Pool>();
+  return {
+    exchange(pool: string, request: ExchangeRequest): ExchangeReply {
+      let rows = pools.get(pool);
+      if (rows === undefined) pools.set(pool, (rows = new Pool(seed)));
+      return rows.exchange(request, now());
+    },
+  };
+}

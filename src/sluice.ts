@@ -1,0 +1,82 @@
+import { parseConfig, type SluiceConfig, type Upstreams } from "./config.ts";
+import type { UpstreamDefinition } from "./engine/definition.ts";
+import { createUpstream, type RunningUpstream } from "./engine/create-upstream.ts";
+import type { UpstreamStats } from "./engine/stats.ts";
+import type { Upstream } from "./engine/upstream.ts";
+import { SluiceError } from "./errors.ts";
+import { createEventFeed } from "./http/event-feed.ts";
+import { createHandler } from "./http/router.ts";
+import type { SluiceEvent } from "./ports/events.ts";
+import type { Platform } from "./ports/platform.ts";
+import { VERSION } from "./version.ts";
+
+type CallOf<D> = D extends UpstreamDefinition<infer Call, infer _Face> ? Call : never;
+type FaceOf<D> = D extends UpstreamDefinition<infer _Call, infer Face> ? Face : never;
+
+/** An upstream in process: the members that all have, and its protocol's own (`call` for Etherscan). */
+export type UpstreamInProcess<D> = Upstream<CallOf<D>> & FaceOf<D>;
+
+export interface Sluice<U extends Upstreams = Upstreams> {
+  /** Answers a request; never throws. A closure, so that it can be handed to any framework; further arguments are ignored. */
+  readonly fetch: (request: Request, ...rest: unknown[]) => Promise<Response>;
+  /** Throws `config_invalid` for a name that is not configured. */
+  upstream<K extends keyof U & string>(name: K): UpstreamInProcess<U[K]>;
+  stats(): readonly UpstreamStats[];
+  /** What is configured and what is missing, a line each, for people. */
+  describe(): readonly string[];
+  /** Refuses waiting calls, gives leases back, settles the rest. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** Puts a configuration to work on a platform. Throws `config_invalid`. */
+export function createSluice<U extends Upstreams>(config: SluiceConfig<U>, platform: Platform): Sluice<U> {
+  const { upstreams, callers, admin, cors, limits, basePath } = parseConfig(config);
+  const { clock } = platform;
+  const feed = createEventFeed();
+  const emit = (event: SluiceEvent) => {
+    feed.emit(event);
+    platform.events.emit(event);
+  };
+  const running = new Map<string, RunningUpstream<unknown, object>>();
+  for (const [name, definition] of Object.entries(upstreams)) {
+    running.set(name, createUpstream(name, definition, platform, emit));
+  }
+  const handle = createHandler({
+    upstreams: [...running.values()],
+    clock,
+    feed,
+    version: VERSION,
+    callers,
+    admin,
+    cors,
+    limits,
+    basePath,
+    peer: platform.peer?.bind(platform),
+    report: platform.report?.bind(platform),
+  });
+  return {
+    fetch: (request) => handle(request),
+    upstream<K extends keyof U & string>(name: K): UpstreamInProcess<U[K]> {
+      const found = running.get(name);
+      if (found === undefined) {
+        const known = [...running.keys()].join(", ");
+        throw new SluiceError("config_invalid", `There is no upstream "${name}"; configured are: ${known}.`);
+      }
+      // The record's values lost their types when they became one kind; the name brings the right one back.
+      return { ...found, ...found.protocol.face(found.send) } as unknown as UpstreamInProcess<U[K]>;
+    },
+    stats: () => [...running.values()].map((upstream) => upstream.stats()),
+    describe: () => [...running.values()].map(describe),
+    async close() {
+      await Promise.all([...running.values()].map((upstream) => upstream.close()));
+      feed.close();
+    },
+  };
+}
+
+function describe({ name, definition }: RunningUpstream<unknown, object>): string {
+  if (definition.missing !== null) return `${name}: not configured, set ${definition.missing}`;
+  const buckets = new Set(definition.targets.map((target) => target.bucket)).size;
+  const rate = buckets * definition.terms.limit;
+  return `${name}: ${definition.targets.length} targets in ${buckets} buckets, up to ${rate} calls/s`;
+}

@@ -1,0 +1,210 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, posix } from "node:path";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseModule } from "./parse-module.ts";
+import { readText, root } from "./repository.ts";
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly exports: Readonly<Record<string, unknown>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+interface DenoManifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly exports: Readonly<Record<string, string>>;
+  readonly imports: Readonly<Record<string, string>>;
+}
+
+const npm = JSON.parse(readText("package.json")) as Manifest;
+const deno = JSON.parse(readText("deno.json")) as DenoManifest;
+const entries = Object.entries(deno.exports);
+const outputName = (key: string): string => (key === "." ? "index" : key.slice("./".length));
+const specifierOf = (key: string): string => posix.join(npm.name, key);
+
+/** Entries that stand on `node:sqlite`, which Node has from 22.5 on. */
+const NEEDS_NODE_24 = new Set(["./node", "./sqlite"]);
+
+describe("package.json and deno.json", () => {
+  test("are of one name, version and licence", () => {
+    expect(deno.name).toBe(`@${npm.name}/${npm.name}`);
+    expect(deno.version).toBe(npm.version);
+    expect(deno.license).toBe(npm.license);
+  });
+
+  test("export the same entries", () => {
+    const { "./package.json": _self, ...exported } = npm.exports;
+    const expected = entries.map(([key]) => [
+      key,
+      { types: `./dist/${outputName(key)}.d.ts`, default: `./dist/${outputName(key)}.js` },
+    ]);
+    expect(exported).toEqual(Object.fromEntries(expected));
+  });
+
+  test("point to sources that exist", () => {
+    expect(entries.map(([, source]) => source).filter((source) => !existsSync(join(root, source)))).toEqual([]);
+  });
+
+  test("name the same packages at the same versions", () => {
+    const versions = { ...npm.devDependencies, ...npm.dependencies };
+    const expected = Object.keys({ ...npm.dependencies, ...npm.peerDependencies })
+      .sort()
+      .map((name) => [name, `npm:${name}@${versions[name]}`]);
+    expect(deno.imports).toEqual(Object.fromEntries(expected));
+  });
+
+  test("pin every version exactly", () => {
+    const loose = Object.entries({ ...npm.devDependencies, ...npm.dependencies }).filter(
+      ([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version),
+    );
+    expect(loose).toEqual([]);
+  });
+});
+
+/** The names that one module exports, star re-exports followed; types are marked. */
+function exportedNames(path: string): string[] {
+  return parseModule(path, readText(path)).exports.flatMap(({ name, typeOnly, from }) => {
+    if (name === "*" && from !== null) return exportedNames(posix.join(posix.dirname(path), from));
+    return [typeOnly ? `type ${name}` : name];
+  });
+}
+
+// A changed list is a change of the public interface: run with `-u`, and write it into the CHANGELOG.
+test("the public names are these", async () => {
+  const names = entries.map(([key, source]) => [key, exportedNames(posix.normalize(source)).sort()]);
+  const text = `${JSON.stringify(Object.fromEntries(names), null, 2)}\n`;
+  await expect(text).toMatchFileSnapshot("exports.snapshot.json");
+});
+
+describe("the built package", { timeout: 60_000 }, () => {
+  let folder = "";
+  let installed = "";
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "sluice-package-"));
+    installed = join(folder, "node_modules", npm.name);
+    mkdirSync(installed, { recursive: true });
+    run(join(root, "node_modules/.bin/tsdown"), ["--out-dir", join(installed, "dist"), "--logLevel", "warn"], root);
+    for (const file of ["package.json", "LICENSE", "CHANGELOG.md"])
+      copyFileSync(join(root, file), join(installed, file));
+    if (existsSync(join(root, "README.md"))) copyFileSync(join(root, "README.md"), join(installed, "README.md"));
+    for (const name of Object.keys({ ...npm.dependencies, ...npm.peerDependencies })) {
+      symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
+    }
+    writeFileSync(join(folder, "package.json"), `{ "type": "module" }\n`);
+  }, 60_000);
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const filesOf = (ending: string): string[] =>
+    readdirSync(join(installed, "dist"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(ending));
+  const importsOf = (file: string): string[] =>
+    parseModule(file, readFileSync(join(installed, "dist", file), "utf8")).imports.map((entry) => entry.specifier);
+
+  /** All packages that an entry brings along, through its chunks. */
+  function packagesOf(entry: string): Set<string> {
+    const seen = new Set<string>();
+    const packages = new Set<string>();
+    const visit = (file: string): void => {
+      if (seen.has(file)) return;
+      seen.add(file);
+      for (const specifier of importsOf(file)) {
+        if (specifier.startsWith(".")) visit(posix.join(posix.dirname(file), specifier));
+        else packages.add(specifier);
+      }
+    };
+    visit(entry);
+    return packages;
+  }
+
+  test("has the code and the types of every entry", () => {
+    for (const [key] of entries) {
+      expect(filesOf(".js")).toContain(`${outputName(key)}.js`);
+      expect(filesOf(".d.ts")).toContain(`${outputName(key)}.d.ts`);
+    }
+  });
+
+  test("suits publint", async () => {
+    const { messages } = await publint({ pkgDir: installed, pack: false, strict: true });
+    expect(messages.map((message) => formatMessage(message, npm, { color: false }))).toEqual([]);
+  });
+
+  test("imports nothing that it does not declare", () => {
+    const declared = Object.keys({ ...npm.dependencies, ...npm.peerDependencies });
+    const others = filesOf(".js")
+      .flatMap(importsOf)
+      .filter((specifier) => !specifier.startsWith(".") && !specifier.startsWith("node:"))
+      .filter((specifier) => !declared.some((name) => specifier === name || specifier.startsWith(`${name}/`)));
+    expect(others).toEqual([]);
+  });
+
+  test.each(entries.filter(([key]) => !NEEDS_NODE_24.has(key)).map(([key]) => [key]))(
+    "needs nothing of Node's in %s",
+    (key) => {
+      const packages = [...packagesOf(`${outputName(key)}.js`)];
+      expect(packages.filter((name) => name.startsWith("node:") || name.startsWith("srvx"))).toEqual([]);
+    },
+  );
+
+  const load = (node: string, key: string): unknown => {
+    const code = `import * as all from ${JSON.stringify(specifierOf(key))}; console.log(JSON.stringify(Object.keys(all)));`;
+    return JSON.parse(run(node, ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", code], folder));
+  };
+
+  test.each(entries)(`loads %s in Node ${process.versions.node}, with the names of its source`, (key, source) => {
+    const values = exportedNames(posix.normalize(source)).filter((name) => !name.startsWith("type "));
+    expect(load(process.execPath, key)).toEqual(values.sort());
+  });
+
+  const system = "/usr/bin/node";
+  const systemVersion = existsSync(system) ? run(system, ["--version"], root).trim() : "none";
+  describe.runIf(/^v2[0-3]\./.test(systemVersion))(`in the system's Node ${systemVersion}`, () => {
+    test.each(entries.filter(([key]) => !NEEDS_NODE_24.has(key)))("loads %s", (key, source) => {
+      const values = exportedNames(posix.normalize(source)).filter((name) => !name.startsWith("type "));
+      expect(load(system, key)).toEqual(values.sort());
+    });
+  });
+
+  test("type-checks in a project that uses every entry", () => {
+    const lines = entries.map(([key], i) => `import * as entry${i} from ${JSON.stringify(specifierOf(key))};`);
+    writeFileSync(
+      join(folder, "use.ts"),
+      `${lines.join("\n")}\nexport const all = [${lines.map((_, i) => `entry${i}`).join(", ")}];\n`,
+    );
+    symlinkSync(join(root, "node_modules/@types"), join(folder, "node_modules/@types"));
+    const flags = ["--strict", "--noEmit", "--target", "es2024", "--module", "nodenext", "--types", "node", "use.ts"];
+    const child = spawnSync(join(root, "node_modules/.bin/tsc"), flags, {
+      cwd: folder,
+      encoding: "utf8",
+      env: environment(),
+    });
+    expect(child.stdout + child.stderr).toBe("");
+  });
+});
+
+function environment(): NodeJS.ProcessEnv {
+  return { ...process.env, PATH: `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}` };
+}
+
+/** Standard output; throws with everything printed when the exit code is not 0. */
+function run(command: string, args: readonly string[], cwd: string): string {
+  return execFileSync(command, args, { cwd, encoding: "utf8", env: environment(), stdio: ["ignore", "pipe", "pipe"] });
+}
