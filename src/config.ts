@@ -38,7 +38,7 @@ const RESERVED = ["-", "rpc", "rpcs", "gas"];
 
 const name = v.pipe(
   v.string(),
-  v.regex(/^[a-z][a-z0-9-]*$/, "must be lower-case letters, digits and dashes, such as \"etherscan\""),
+  v.regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and dashes, such as "etherscan"'),
   v.notValues(RESERVED, `is the gateway's own; any name but ${RESERVED.join(", ")} will do`),
 );
 const definition = v.custom<UpstreamDefinition>(
@@ -46,13 +46,20 @@ const definition = v.custom<UpstreamDefinition>(
   "must come from a protocol, such as etherscan({ keys })",
 );
 const positive = v.pipe(v.number(), v.integer(), v.minValue(1, "must be a whole number above 0"));
-const origin = v.pipe(v.string(), v.regex(/^https?:\/\/[^/]+$/, "must be an origin such as \"https://app.example\""));
+const origin = v.pipe(v.string(), v.regex(/^https?:\/\/[^/]+$/, 'must be an origin such as "https://app.example"'));
 const schema = v.strictObject({
   upstreams: v.record(name, definition),
-  callers: v.optional(v.union([v.literal("public"), v.strictObject({ tokens: v.optional(v.union([v.string(), v.array(v.string())])) })], 'must be { tokens } or "public"')),
+  callers: v.optional(
+    v.union(
+      [v.literal("public"), v.strictObject({ tokens: v.optional(v.union([v.string(), v.array(v.string())])) })],
+      'must be { tokens } or "public"',
+    ),
+  ),
   admin: v.optional(v.strictObject({ token: v.optional(v.string()) })),
   cors: v.optional(v.strictObject({ origins: v.union([v.literal("*"), v.array(origin)]) })),
-  limits: v.optional(v.partial(v.strictObject({ maxRequestBytes: positive, maxUrlBytes: positive, maxEventStreams: positive }))),
+  limits: v.optional(
+    v.partial(v.strictObject({ maxRequestBytes: positive, maxUrlBytes: positive, maxEventStreams: positive })),
+  ),
   basePath: v.optional(v.string()),
 });
 
@@ -71,5 +78,8 @@ export function parseConfig<U extends Upstreams>(config: SluiceConfig<U>): Sluic
 export function parseWholeNumber(option: string, value: string, min: number, max: number): number {
   const number = /^\d+$/.test(value.trim()) ? Number(value) : NaN;
   if (number >= min && number <= max) return number;
-  throw new SluiceError("config_invalid", `${option}: "${value.slice(0, 40)}" is no whole number from ${min} to ${max}.`);
+  throw new SluiceError(
+    "config_invalid",
+    `${option}: "${value.slice(0, 40)}" is no whole number from ${min} to ${max}.`,
+  );
 }

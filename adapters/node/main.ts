@@ -1,6 +1,12 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { configFromEnv, parseWholeNumber, type SluiceConfig, SluiceError, type SluiceFactory } from "../../src/index.ts";
+import {
+  configFromEnv,
+  parseWholeNumber,
+  type SluiceConfig,
+  SluiceError,
+  type SluiceFactory,
+} from "../../src/index.ts";
 import { serve } from "./serve.ts";
 
 /** What `npm start` runs: the gateway on this machine, configured by the environment (or by the module in SLUICE_CONFIG). */
@@ -32,7 +38,10 @@ async function configFrom(path: string): Promise<SluiceConfig | SluiceFactory> {
     throw new SluiceError("config_invalid", `SLUICE_CONFIG: ${path} cannot be loaded (${why}).`, { cause });
   }
   if (module.default !== undefined) return module.default;
-  throw new SluiceError("config_invalid", `SLUICE_CONFIG: ${path} has no default export; write "export default defineSluice(…)".`);
+  throw new SluiceError(
+    "config_invalid",
+    `SLUICE_CONFIG: ${path} has no default export; write "export default defineSluice(…)".`,
+  );
 }
 
 function fail(error: unknown): void {

@@ -13,7 +13,9 @@ export function refuseUnparsed(error: NodeJS.ErrnoException, socket: Duplex): vo
   }
   const tooLong = error.code === "HPE_HEADER_OVERFLOW";
   const refusal = tooLong
-    ? new SluiceError("request_too_large", "The URL or a header is too long; send long parameters as a POST form.", { status: 431 })
+    ? new SluiceError("request_too_large", "The URL or a header is too long; send long parameters as a POST form.", {
+        status: 431,
+      })
     : new SluiceError("request_invalid", "This is not an HTTP request that can be read.");
   const body = JSON.stringify({
     type: `docs/${refusal.docs}`,

@@ -122,13 +122,19 @@ async function stop(http: HttpServer, sluice: Sluice, ledger: { close?(): void |
 function cannotListen(cause: unknown, host: string, port: number): unknown {
   const code = (cause as NodeJS.ErrnoException).code;
   if (code === "EADDRINUSE") {
-    return new SluiceError("config_invalid", `PORT: ${host}:${port} is in use; set PORT to another one (0 takes a free one).`, { cause });
+    return new SluiceError(
+      "config_invalid",
+      `PORT: ${host}:${port} is in use; set PORT to another one (0 takes a free one).`,
+      { cause },
+    );
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
     return new SluiceError("config_invalid", `HOST: this machine has no address "${host}"; try 127.0.0.1.`, { cause });
   }
   if (code === "EACCES") {
-    return new SluiceError("config_invalid", `PORT: ${port} is not allowed for this user; use one above 1023.`, { cause });
+    return new SluiceError("config_invalid", `PORT: ${port} is not allowed for this user; use one above 1023.`, {
+      cause,
+    });
   }
   return cause;
 }
@@ -147,7 +153,9 @@ function secretsOf({ upstreams, callers, admin }: SluiceConfig): string[] {
 }
 
 function lineOf({ at, upstream, type, ...facts }: SluiceEvent): string {
-  const rest = Object.entries(facts).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const rest = Object.entries(facts).map(
+    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
   return `${new Date(at).toISOString()} ${upstream} ${type} ${rest.join(" ")}`.trimEnd();
 }
 

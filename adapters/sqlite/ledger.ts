@@ -15,7 +15,7 @@ import {
 } from "../../src/index.ts";
 
 /** How long a process waits for another one's exchange (each takes well under a millisecond). */
-const BUSY_MS = 2_000;
+const BUSY_MS = 500;
 /** The layout of the file; a file of another layout is refused, never rewritten. */
 const SCHEMA = 1;
 

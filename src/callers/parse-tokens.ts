@@ -1,7 +1,7 @@
 import { SluiceError } from "../errors.ts";
 import { fingerprint } from "../lib/fingerprint.ts";
 
-const MIN_LENGTH = 16;
+const MIN_LENGTH = 8;
 const MAX_LENGTH = 512;
 const HOW = "Make one with `openssl rand -hex 24`.";
 

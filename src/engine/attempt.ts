@@ -53,9 +53,18 @@ export async function runCall(call: unknown, options: CallOptions, road: Attempt
       if (last === null || (error instanceof SluiceError && error.code === "client_gone")) throw error;
       return lastWord(last, attempts, error instanceof SluiceError ? error.retryAfterMs : undefined, error);
     }
+    if (options.signal?.aborted) {
+      pool.giveBack(slot);
+      throw clientGone();
+    }
     const sentAt = clock.now();
     waitMs = Math.max(0, waitMs - (sentAt - queuedAt));
-    const trip = await roundTrip(protocol.attach(call, slot.to), { ...road, ...definition, ...options, transport: road.transport });
+    const trip = await roundTrip(protocol.attach(call, slot.to), {
+      ...road,
+      ...definition,
+      ...options,
+      transport: road.transport,
+    });
     if (trip.kind === "client_gone") {
       pool.settle(slot, "none", {});
       throw clientGone();
@@ -105,7 +114,11 @@ function judged(trip: RoundTrip, call: unknown, { protocol }: UpstreamDefinition
   return protocol.judge({ status, headers, body: TEXT.decode(body) }, protocol.facts(call));
 }
 
-function toResult(trip: RoundTrip & { kind: "answer" }, verdict: Verdict, attempts: readonly AttemptTrace[]): CallResult {
+function toResult(
+  trip: RoundTrip & { kind: "answer" },
+  verdict: Verdict,
+  attempts: readonly AttemptTrace[],
+): CallResult {
   return { status: trip.status, headers: forwardableHeaders(trip.headers), body: trip.body, verdict, attempts };
 }
 
@@ -135,5 +148,8 @@ function lastWord(last: Tried, attempts: AttemptTrace[], retryAfterMs: number | 
 
 function tooLarge(max: number): SluiceError {
   const mebibytes = Math.floor(max / 2 ** 20);
-  return new SluiceError("upstream_failed", `The answer is larger than ${mebibytes} MiB; ask for less or raise maxResponseBytes.`);
+  return new SluiceError(
+    "upstream_failed",
+    `The answer is larger than ${mebibytes} MiB; ask for less or raise maxResponseBytes.`,
+  );
 }

@@ -115,7 +115,11 @@ export class Board {
         if (ranked.length === count) break;
       }
     }
-    const picks: Pick[] = ranked.map(({ target, penaltyMs }) => ({ bucket: target.bucket, target: target.id, penaltyMs }));
+    const picks: Pick[] = ranked.map(({ target, penaltyMs }) => ({
+      bucket: target.bucket,
+      target: target.id,
+      penaltyMs,
+    }));
     const probe = ranked.length === 0 ? undefined : this.#probe(accept, now);
     if (probe !== undefined) picks.unshift(probe);
     return picks;

@@ -15,7 +15,12 @@ function hasCooled(after: Gate, before: Gate | undefined, now: number): after is
 }
 
 /** What a change of a bucket's row means to people, or null. Rows seen for the first time are old news. */
-export function bucketEvent(id: string, after: BucketState, before: BucketState | undefined, now: number): EventBody | null {
+export function bucketEvent(
+  id: string,
+  after: BucketState,
+  before: BucketState | undefined,
+  now: number,
+): EventBody | null {
   if (before === undefined) return null;
   if (hasCooled(after.gate, before.gate, now)) {
     return { type: "bucket_cooled", bucket: id, reason: after.gate.reason, untilMs: after.gate.until };
@@ -30,7 +35,12 @@ export function bucketEvent(id: string, after: BucketState, before: BucketState 
 }
 
 /** What a change of a target's row means to people, or null. */
-export function targetEvent(id: string, after: TargetState, before: TargetState | undefined, now: number): EventBody | null {
+export function targetEvent(
+  id: string,
+  after: TargetState,
+  before: TargetState | undefined,
+  now: number,
+): EventBody | null {
   if (before === undefined) return null;
   if (after.disabled !== null && before.disabled === null) {
     return { type: "target_disabled", target: id, reason: after.disabled };

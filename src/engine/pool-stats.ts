@@ -48,7 +48,12 @@ export function statsOf(name: string, definition: UpstreamDefinition, pool: Pool
   };
 }
 
-function targetStats(target: Target, { terms }: UpstreamDefinition, { exchanger, board }: Pool, now: number): TargetStats {
+function targetStats(
+  target: Target,
+  { terms }: UpstreamDefinition,
+  { exchanger, board }: Pool,
+  now: number,
+): TargetStats {
   const bucket = exchanger.buckets.get(target.bucket) ?? newBucket(terms);
   const state = exchanger.targets.get(target.id) ?? newTarget();
   const readyAt = board.readyAtOf(target, now);

@@ -92,7 +92,8 @@ export class Pool {
         if (before !== undefined && opensAt(after.gate) < opensAt(before.gate)) this.#notBefore.clear();
         this.#emit(targetEvent(id, after, before, now));
       },
-      onDown: (cause) => this.#emit({ type: "ledger_down", detail: cause instanceof Error ? cause.message : "unknown" }),
+      onDown: (cause) =>
+        this.#emit({ type: "ledger_down", detail: cause instanceof Error ? cause.message : "unknown" }),
       onUp: (downMs) => this.#emit({ type: "ledger_up", downMs }),
     });
     this.board = new Board(definition.targets, this.exchanger, definition.terms, strategyOf(definition.strategy));
@@ -153,7 +154,7 @@ export class Pool {
   settle(slot: Slot, outcome: Settlement["outcome"], effects: Omit<Settlement, keyof Slot | "outcome">): void {
     const { bucket, target, at, epoch } = slot;
     this.exchanger.settle({ bucket, target, at, epoch, outcome, ...effects });
-    const urgent = outcome === "refused" || outcome === "failed" || Object.keys(effects).length > 0;
+    const urgent = this.#closed || outcome === "refused" || outcome === "failed" || Object.keys(effects).length > 0;
     this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + (urgent ? 0 : SETTLE_AFTER_MS));
     this.#pump();
   }
@@ -163,6 +164,14 @@ export class Pool {
     for (const { id: target, bucket } of targets) {
       this.exchanger.settle({ bucket, target, at: 0, epoch: -1, outcome: "none", ...effects });
     }
+    this.#settleAt = this.exchanger.now();
+    this.#pump();
+  }
+
+  /** A slot whose call did not leave after all. */
+  giveBack(slot: Slot): void {
+    this.#giveBack(slot);
+    this.#pump();
   }
 
   /** Whether a target that was not tried can take a call with these needs within `waitMs`. */
@@ -346,13 +355,30 @@ export class Pool {
 
   #exhausted(job: Waiting, now: number): SluiceError {
     const readyAt = this.board.readyAt({ ...job, relaxed: true }, now);
+    if (this.board.readyAt({ ...job, needs: [], relaxed: true }, now) <= job.deadline) {
+      const needs = job.needs.join(", ");
+      return new SluiceError(
+        "pool_exhausted",
+        `No target may serve this call (${needs}): the upstream refused it to each; add a key whose plan covers it.`,
+        {
+          retryAfterMs: Math.ceil(readyAt - now),
+        },
+      );
+    }
     if (readyAt === Infinity) {
-      return new SluiceError("pool_exhausted", "Every target is disabled; see /-/stats for the reasons and replace the keys.");
+      return new SluiceError(
+        "pool_exhausted",
+        "Every target is disabled; see /-/stats for the reasons and replace the keys.",
+      );
     }
     const retryAfterMs = Math.ceil(readyAt - now);
-    return new SluiceError("pool_exhausted", `Every target is out of service; the first is back in ${seconds(retryAfterMs)}.`, {
-      retryAfterMs,
-    });
+    return new SluiceError(
+      "pool_exhausted",
+      `Every target is out of service; the first is back in ${seconds(retryAfterMs)}.`,
+      {
+        retryAfterMs,
+      },
+    );
   }
 
   #schedule(): void {

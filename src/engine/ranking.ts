@@ -17,7 +17,9 @@ export interface Ranked extends HeapItem {
  */
 export class Ranking {
   readonly #ranked = new Map<string, Ranked>();
-  readonly #ready = new Heap<Ranked>((a, b) => (a.penaltyMs !== b.penaltyMs ? a.penaltyMs < b.penaltyMs : a.rank < b.rank));
+  readonly #ready = new Heap<Ranked>((a, b) =>
+    a.penaltyMs !== b.penaltyMs ? a.penaltyMs < b.penaltyMs : a.rank < b.rank,
+  );
   readonly #waiting = new Heap<Ranked>((a, b) => a.readyAt + a.penaltyMs < b.readyAt + b.penaltyMs);
   readonly #heapOf = new Map<Ranked, Heap<Ranked>>();
 

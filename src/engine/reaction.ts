@@ -46,7 +46,11 @@ function isShared(verdict: Verdict): boolean {
 }
 
 /** A cooldown of the whole base URL where the verdict speaks of our address or of the upstream, else of one holder. */
-function cooled(verdict: Verdict, what: "target" | "bucket", leastMs: number): Pick<Reaction, "effects" | "neighbours" | "avoid"> {
+function cooled(
+  verdict: Verdict,
+  what: "target" | "bucket",
+  leastMs: number,
+): Pick<Reaction, "effects" | "neighbours" | "avoid"> {
   const ms = Math.max(leastMs, verdict.retryAfterMs ?? 0);
   const effects: Effects = { error: verdict.class, cool: { what, ms, reason: verdict.reason } };
   if (!isShared(verdict)) return { effects, neighbours: null, avoid: "target" };
@@ -89,12 +93,19 @@ export function reactionTo(verdict: Verdict, needs: readonly string[], status: n
     }
     case "rate_limited_daily": {
       const wait = verdict.retryAfterMs;
+      const need = needOf(verdict, needs);
+      if (need !== undefined) {
+        // A quota of one chain or method: the rest of the account's day is untouched.
+        const cannot = { need, ms: wait ?? CANNOT_MS };
+        return { ...REPLAY, effects: { error, cannot }, outcome: "neutral", free: true };
+      }
       const effects: Effects =
         wait === undefined ? { error, parkDay: true } : { error, cool: { what: "bucket", ms: wait, reason: error } };
       return { ...REPLAY, effects, outcome: "refused", free: true };
     }
     case "key_invalid":
-      if (isShared(verdict)) return { ...REPLAY, ...cooled(verdict, "target", BLOCKED_MS), outcome: "neutral", free: true };
+      if (isShared(verdict))
+        return { ...REPLAY, ...cooled(verdict, "target", BLOCKED_MS), outcome: "neutral", free: true };
       return { ...REPLAY, effects: { error, disable: error }, free: true };
     case "key_forbidden": {
       const need = needOf(verdict, needs) ?? needs[0];
@@ -130,7 +141,15 @@ export function reactionTo(verdict: Verdict, needs: readonly string[], status: n
       }
       const shared: Effects = { cannot: { need, ms: CANNOT_MS } };
       const effects = { error, ...shared };
-      return { ...REPLAY, outcome: "neutral", effects, neighbours: shared, free: true, avoid: "base_url", lastly: "answer" };
+      return {
+        ...REPLAY,
+        outcome: "neutral",
+        effects,
+        neighbours: shared,
+        free: true,
+        avoid: "base_url",
+        lastly: "answer",
+      };
     }
   }
 }

@@ -12,7 +12,12 @@ export interface RoundTripOptions {
 
 /** What came back: a whole answer, or why there is none. */
 export type RoundTrip =
-  | { readonly kind: "answer"; readonly status: number; readonly headers: Headers; readonly body: Uint8Array<ArrayBuffer> }
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers: Headers;
+      readonly body: Uint8Array<ArrayBuffer>;
+    }
   | { readonly kind: "too_large" }
   | { readonly kind: "fault"; readonly reason: "network" | "timeout" }
   | { readonly kind: "client_gone" };
@@ -50,7 +55,11 @@ export async function roundTrip(request: Request, options: RoundTripOptions): Pr
 }
 
 /** The body, or null when it is larger than `max`. */
-async function readBounded(response: Response, max: number, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer> | null> {
+async function readBounded(
+  response: Response,
+  max: number,
+  signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer> | null> {
   const declared = Number(response.headers.get("content-length") ?? 0);
   if (declared > max) return null;
   if (response.body === null) return new Uint8Array();
@@ -83,4 +92,3 @@ async function readBounded(response: Response, max: number, signal: AbortSignal)
   }
   return body;
 }
-

@@ -41,6 +41,10 @@ export interface UpstreamStats {
   readonly slots: number;
   readonly clients: number;
   readonly calls: { readonly ok: number; readonly failed: number; readonly attempts: number; readonly refused: number };
-  readonly suspectedGroups: readonly { readonly targets: readonly string[]; readonly evidence: string; readonly setting: string }[];
+  readonly suspectedGroups: readonly {
+    readonly targets: readonly string[];
+    readonly evidence: string;
+    readonly setting: string;
+  }[];
   readonly targets: readonly TargetStats[];
 }

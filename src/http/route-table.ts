@@ -17,7 +17,7 @@ export interface RouteTable<Entry> {
  * Paths and what stands at them, matched by itty-router.
  *
  * The router gets a bare `{ method, url }` and never the request, on which it would write `params`, `query` and `route`;
- * and a URL without its query, which it would collect in quadratic time (`?a&a&a…`) before anybody is asked for a token.
+ * and a URL without its query, which it would collect in quadratic time (`?a=1&a=1…`) before anybody is asked for a token.
  */
 export function createRouteTable<Entry>(basePath = ""): RouteTable<Entry> {
   const router = IttyRouter<IRequest, [], Match<Entry>>({ base: basePath });

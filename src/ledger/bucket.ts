@@ -8,7 +8,7 @@ const SHARE_SHRINK = 0.7;
 /** … never below this … */
 const SHARE_FLOOR = 0.2;
 /** … and comes back by this much a second. */
-const SHARE_REGAIN_PER_S = 0.01;
+const SHARE_REGAIN_PER_S = 0.05;
 /** A learnt ceiling is tried 5 % higher after this long without a refusal. */
 const RAISE_AFTER_MS = 600_000;
 const RAISE_FACTOR = 1.05;

@@ -2,11 +2,13 @@ import type { HealthState } from "../ports/state.ts";
 
 /** Evidence loses half its weight in this time: the ranking of keys was seen to turn over within hours, not days. */
 const HALF_LIFE_MS = 120_000;
+/** … and never weighs more than this many calls, so that a busy target that falls ill is seen to within a few refusals. */
+const TRIES_MAX = 30;
 /** A target nobody knows counts as two calls with two failures in a hundred. */
 const PRIOR_TRIES = 2;
 const PRIOR_FAILS = 0.04;
 /** Odds, before any good answer, that a target that was sick still is. */
-const STILL_SICK_ODDS = 4;
+const STILL_SICK_ODDS = 9;
 /** Above this share of expected failures a target is overflow, not a peer. */
 export const SICK_ABOVE = 0.05;
 /** A sick target costs at most two failed probes a minute … */
@@ -18,7 +20,7 @@ export const UNKNOWN_HEALTH: HealthState = { tries: 0, fails: 0, at: 0, streak: 
 
 /** Enters one answer. */
 export function observe(health: HealthState, good: boolean, now: number): HealthState {
-  const fade = 2 ** ((health.at - now) / HALF_LIFE_MS);
+  const fade = Math.min(2 ** ((health.at - now) / HALF_LIFE_MS), (TRIES_MAX - 1) / Math.max(1, health.tries));
   return {
     tries: health.tries * fade + 1,
     fails: health.fails * fade + (good ? 0 : 1),

@@ -35,7 +35,11 @@ class Pool {
     this.head = result.head;
     for (const [id, row] of result.buckets) this.buckets.set(id, row);
     for (const [id, row] of result.targets) this.targets.set(id, row);
-    this.#remember({ version: result.head.version, buckets: [...result.buckets.keys()], targets: [...result.targets.keys()] });
+    this.#remember({
+      version: result.head.version,
+      buckets: [...result.buckets.keys()],
+      targets: [...result.targets.keys()],
+    });
     return { ...result.reply, changes: this.#changes(request.since), version: result.head.version };
   }
 

@@ -77,7 +77,11 @@ function settleBucket(bucket: BucketState, item: Settlement, moment: Moment): Bu
     next = raise({ ...next, gate: succeed(next.gate, item.at, now, 2 * terms.windowMs) }, terms, now);
   }
   if (item.cool?.what === "bucket") {
-    next = { ...next, gate: cool(next.gate, now + item.cool.ms, item.cool.reason, isLong(item.cool.ms, terms)), free: [] };
+    next = {
+      ...next,
+      gate: cool(next.gate, now + item.cool.ms, item.cool.reason, isLong(item.cool.ms, terms)),
+      free: [],
+    };
   }
   if (item.parkDay) {
     next = { ...next, gate: cool(next.gate, dayEnds(item.at, dice), item.error ?? "day", true), free: [] };

@@ -45,7 +45,14 @@ const MAY_IMPORT: Record<Layer, readonly Layer[]> = {
 };
 
 /** Files right in `src`; every other file there lies in a folder of its layer's name. */
-const TOP_FILES = new Set(["src/config.ts", "src/sluice.ts", "src/index.ts", "src/judge.ts", "src/version.ts", "src/env-config.ts"]);
+const TOP_FILES = new Set([
+  "src/config.ts",
+  "src/sluice.ts",
+  "src/index.ts",
+  "src/judge.ts",
+  "src/version.ts",
+  "src/env-config.ts",
+]);
 const FOLDERS = new Set<string>(Object.keys(MAY_IMPORT).filter((layer) => layer !== "top" && layer !== "errors"));
 
 /** Which packages the core may use, and where. */

@@ -169,13 +169,16 @@ describe("sentences of a refusal", () => {
     expect(short(ask('"Max rate limit reached"'))).toBe("rate_limited_second/key");
   });
 
-  it.each(["No transactions found", "No records found", "No token transfers found", "No data found", "No blocks found"])(
-    "%s is an answer",
-    (message) => {
-      expect(short(ask(refused([], message)))).toBe("ok");
-      expect(short(ask(refused(null, message)))).toBe("ok");
-    },
-  );
+  it.each([
+    "No transactions found",
+    "No records found",
+    "No token transfers found",
+    "No data found",
+    "No blocks found",
+  ])("%s is an answer", (message) => {
+    expect(short(ask(refused([], message)))).toBe("ok");
+    expect(short(ask(refused(null, message)))).toBe("ok");
+  });
 
   it("believes the result before the message, which may only warn of the key", () => {
     const warning = "NOTOK-Missing/Invalid API Key, rate limit of 1/5sec applied";
@@ -183,7 +186,9 @@ describe("sentences of a refusal", () => {
     const pro = "Sorry, it looks like you are trying to access an API Pro endpoint. Contact us to upgrade to API Pro.";
     expect(short(ask(refused(pro, warning)))).toBe("key_forbidden/key+method");
     expect(short(ask(refused(null, warning)))).toBe("key_invalid/key");
-    expect(ask(JSON.stringify({ status: "1", message: `OK-${warning.slice(6)}`, result: "1" })).reason).toBe("key_warning");
+    expect(ask(JSON.stringify({ status: "1", message: `OK-${warning.slice(6)}`, result: "1" })).reason).toBe(
+      "key_warning",
+    );
   });
 
   it("takes a chain id that is no number for the caller's mistake", () => {
@@ -198,14 +203,20 @@ describe("sentences of a refusal", () => {
     expect(ask(refused("Rate limit reached: 5 calls per second")).observedLimit).toBe(5);
     expect(ask(refused("Max rate limit reached")).observedLimit).toBeUndefined();
     expect(ask(refused("Max calls per sec rate limit reached (0/sec)")).observedLimit).toBeUndefined();
-    expect(ask(refused("Max daily rate limit reached. 110000 (100%) of 100000 day/limit")).observedLimit).toBeUndefined();
+    expect(
+      ask(refused("Max daily rate limit reached. 110000 (100%) of 100000 day/limit")).observedLimit,
+    ).toBeUndefined();
   });
 });
 
 describe("data", () => {
   it.each([
     { status: "1", message: "OK", result: "Max rate limit reached" },
-    { status: "1", message: "OK", result: [{ SourceCode: "// Invalid API Key, rate limit reached", ContractName: "x" }] },
+    {
+      status: "1",
+      message: "OK",
+      result: [{ SourceCode: "// Invalid API Key, rate limit reached", ContractName: "x" }],
+    },
     { status: "1", message: "OK", result: [{ ContractName: "Max daily rate limit reached" }] },
     { status: 1, message: "OK", result: [] },
     { status: "0", message: "OK", result: [{ tokenName: "Invalid API Key" }] },
@@ -270,7 +281,8 @@ describe("the proxy module", () => {
 });
 
 describe("HTTP", () => {
-  const page = (title: string): string => `<!DOCTYPE html><html><head><title>${title}</title></head><body></body></html>`;
+  const page = (title: string): string =>
+    `<!DOCTYPE html><html><head><title>${title}</title></head><body></body></html>`;
   it.each([
     [null, "", "network/upstream"],
     [200, "", "network/upstream"],
@@ -360,7 +372,11 @@ describe("HTTP", () => {
 
 describe("whatever comes", () => {
   it("never throws, and says a word of ours", () => {
-    const body = fc.oneof(fc.string(), fc.json(), fc.json().map((json) => `{"status":"0","message":${json},"result":${json}}`));
+    const body = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.json().map((json) => `{"status":"0","message":${json},"result":${json}}`),
+    );
     const request = fc.dictionary(fc.string(), fc.anything());
     fc.assert(
       fc.property(body, fc.option(fc.integer({ min: 100, max: 599 })), request, (text, status, facts) => {

@@ -124,7 +124,11 @@ describe("exchange: slots", () => {
           }
           const id = `${client}:${repeat ? sequence[client] : ++sequence[client]}`;
           // The store's own clock may jump: the reducer must not follow it back.
-          const { leases } = store.run(now + (skew < 0 ? skew : 0), { id, settle, want: n > 0 ? [wanting(n, withinMs)] : [] });
+          const { leases } = store.run(now + (skew < 0 ? skew : 0), {
+            id,
+            settle,
+            want: n > 0 ? [wanting(n, withinMs)] : [],
+          });
           open.push(...leases);
         }
         // What is still held is sent at its instant unless a recalibration made it void.
@@ -159,7 +163,12 @@ describe("exchange: slots", () => {
 
   it("a bucket whose members are several targets is one timeline", () => {
     const store = new Store();
-    const want = (target: string): Want => ({ n: 2, withinMs: 5_000, cost: 1, picks: [{ bucket: "b", target, penaltyMs: 0 }] });
+    const want = (target: string): Want => ({
+      n: 2,
+      withinMs: 5_000,
+      cost: 1,
+      picks: [{ bucket: "b", target, penaltyMs: 0 }],
+    });
     const { leases } = store.run(START, { want: [want("t1"), want("t2")] });
     expect(leases.map(({ at }) => Math.round(at - START))).toEqual([0, 358, 717, 1075]);
   });

@@ -6,6 +6,8 @@ import { judgeText, say, type TextContext } from "./judge-text.ts";
 /** Codes of a revert: geth's, and Parity's and Nethermind's. */
 const REVERT_CODES = new Set([3, -32015]);
 const METHOD_NOT_FOUND = -32601;
+/** A contract may revert with as much text as it likes; the telling words stand in front. */
+const LONGEST_MESSAGE = 1000;
 const INTERNAL_ERROR = -32603;
 
 const REVERT = /\brevert(ed)?\b|vm execution error/i;
@@ -35,7 +37,7 @@ const NODE_RATE = /limit exceeded|request rate|capacity/i;
  */
 export function judgeRpcError(error: Readonly<Record<string, unknown>>, context: TextContext): Verdict {
   const code = Number(plainText(error["code"]));
-  const message = plainText(error["message"]);
+  const message = plainText(error["message"]).slice(0, LONGEST_MESSAGE);
   const data = typeof error["data"] === "string" ? error["data"] : "";
   if (REVERT.test(message) || /^revert/i.test(data)) return say("ok", "request", "revert");
   if (TX_KNOWN.test(message)) return say("tx_known", "request", "transaction_known");
