@@ -1,3 +1,4 @@
+import { weakTokens } from "./callers/weak-tokens.ts";
 import { parseConfig, type SluiceConfig, type Upstreams } from "./config.ts";
 import type { UpstreamDefinition } from "./engine/definition.ts";
 import { createUpstream, type RunningUpstream } from "./engine/create-upstream.ts";
@@ -41,6 +42,9 @@ export function createSluice<U extends Upstreams>(config: SluiceConfig<U>, platf
   for (const [name, definition] of Object.entries(upstreams)) {
     running.set(name, createUpstream(name, definition, platform, emit));
   }
+  for (const detail of weakTokens(callers, admin)) {
+    emit({ type: "config_warning", at: clock.now(), upstream: "-", detail });
+  }
   const handle = createHandler({
     upstreams: [...running.values()],
     clock,
@@ -63,7 +67,10 @@ export function createSluice<U extends Upstreams>(config: SluiceConfig<U>, platf
         throw new SluiceError("config_invalid", `There is no upstream "${name}"; configured are: ${known}.`);
       }
       // The record's values lost their types when they became one kind; the name brings the right one back.
-      return { ...found, ...found.protocol.face(found.send) } as unknown as UpstreamInProcess<U[K]>;
+      return {
+        ...found,
+        ...found.protocol.face((call, options) => found.send(call, options)),
+      } as unknown as UpstreamInProcess<U[K]>;
     },
     stats: () => [...running.values()].map((upstream) => upstream.stats()),
     describe: () => [...running.values()].map(describe),

@@ -9,11 +9,9 @@ export interface NodePlatformOptions {
 }
 
 /** Node's own parts as a platform: `fetch`, the machine's clock, and the peer's address as srvx saw it on the socket. */
-export function nodePlatform({ ledger, events, report }: NodePlatformOptions): Platform {
+export function nodePlatform(options: NodePlatformOptions): Platform {
   return {
-    ledger,
-    events,
-    report,
+    ...options,
     clock: nodeClock,
     transport: (request) => fetch(request),
     peer: (request) => (request as ServerRequest).ip,

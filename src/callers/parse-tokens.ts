@@ -1,13 +1,13 @@
 import { SluiceError } from "../errors.ts";
 import { fingerprint } from "../lib/fingerprint.ts";
 
-const MIN_LENGTH = 8;
 const MAX_LENGTH = 512;
-const HOW = "Make one with `openssl rand -hex 24`.";
+/** How to make a good token, for messages. */
+export const HOW = "Make one with `openssl rand -hex 24`.";
 
 /**
  * The tokens of an option: a list, or one string split at commas (space around the commas is dropped).
- * Throws `config_invalid` for tokens that are empty, short, long, repeated or not of visible ASCII; the message names
+ * Throws `config_invalid` for tokens that are empty, long, repeated or not of visible ASCII; the message names
  * the option, the token's place and its fingerprint, never the token.
  */
 export function parseTokens(option: string, given: string | readonly string[]): readonly string[] {
@@ -33,7 +33,6 @@ function faultOf(token: string, seen: ReadonlyMap<string, number>): string | nul
   if (token === "") return "is empty";
   if (/\s/.test(token)) return "has white space in it";
   if (!/^[\x21-\x7e]+$/.test(token)) return "has characters that cannot stand in a header";
-  if (token.length < MIN_LENGTH) return `has ${token.length} characters; ${MIN_LENGTH} are the least`;
   if (token.length > MAX_LENGTH) return `has ${token.length} characters; ${MAX_LENGTH} are the most`;
   const earlier = seen.get(token);
   return earlier === undefined ? null : `is the same as token ${earlier}`;

@@ -85,7 +85,7 @@ export async function runCall(call: unknown, options: CallOptions, road: Attempt
       reason: verdict.reason,
     });
     last = { trip, verdict, reaction };
-    if (reaction.then === "answer" && trip.kind === "answer") return toResult(trip, verdict, attempts);
+    if (reaction.next === "answer" && trip.kind === "answer") return toResult(trip, verdict, attempts);
     if (trip.kind === "too_large") throw tooLarge(definition.maxResponseBytes);
     avoid(slot.to, reaction, tried, pool);
     if (!(reaction.free && pool.offersUntried(needs, tried, waitMs))) spent++;

@@ -195,8 +195,7 @@ export class Exchanger {
   }
 
   #fall(cause: unknown): void {
-    const { clock, onDown } = this.#options;
-    const now = clock.now();
+    const now = this.#options.clock.now();
     if (this.#outage !== null) {
       this.#outage.waitMs = Math.min(RETRY_MAX_MS, this.#outage.waitMs * 2);
       this.#outage.retryAt = now + this.#outage.waitMs;
@@ -213,7 +212,7 @@ export class Exchanger {
       // The seed is our own copy, which knows them already.
       settled: this.#pending.length,
     };
-    onDown(cause);
+    this.#options.onDown(cause);
   }
 
   /** A long outage: the oldest news goes first, but never what an unanswered request may have brought already. */

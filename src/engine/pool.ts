@@ -192,7 +192,7 @@ export class Pool {
     if (this.#closed) return;
     this.#closed = true;
     this.#cancelTimer?.();
-    for (const job of [...this.#queue.all()]) {
+    for (const job of this.#queue.all()) {
       this.#queue.remove(job);
       job.reject(new SluiceError("closed", "The gateway is shutting down."));
     }

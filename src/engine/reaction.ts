@@ -6,7 +6,7 @@ type Effects = Omit<Settlement, "bucket" | "target" | "at" | "epoch" | "outcome"
 /** What the engine does about an answer. */
 export interface Reaction {
   /** `answer`: it goes to the caller as it is. `replay`: another target is tried. */
-  readonly then: "answer" | "replay";
+  readonly next: "answer" | "replay";
   readonly outcome: Settlement["outcome"];
   readonly effects: Effects;
   /** The same news for every other target behind this base URL. */
@@ -31,7 +31,7 @@ const CANNOT_MS = 900_000;
 const BILLING_MS = 3_600_000;
 
 const ANSWER: Reaction = {
-  then: "answer",
+  next: "answer",
   outcome: "ok",
   effects: {},
   neighbours: null,
@@ -39,7 +39,7 @@ const ANSWER: Reaction = {
   avoid: "target",
   lastly: "answer",
 };
-const REPLAY: Reaction = { ...ANSWER, then: "replay", outcome: "failed", lastly: "error" };
+const REPLAY: Reaction = { ...ANSWER, next: "replay", outcome: "failed", lastly: "error" };
 
 function isShared(verdict: Verdict): boolean {
   return verdict.scope.startsWith("ip") || verdict.scope.startsWith("upstream");

@@ -71,7 +71,8 @@ interface AdapterRules {
 /** An adapter without a line here is a violation: adding one is a decision. */
 const ADAPTERS: Record<string, AdapterRules> = {
   memory: { packages: [], stores: [] },
-  node: { packages: ["node:*", "srvx"], stores: ["sqlite", "redis", "unstorage"] },
+  // Computed: the module that SLUICE_CONFIG names.
+  node: { packages: ["node:*", "srvx", "(computed)"], stores: ["sqlite", "redis", "unstorage"] },
   bun: { packages: ["bun", "bun:*"], stores: ["sqlite", "redis", "unstorage"] },
   deno: { packages: [], stores: ["unstorage"] },
   cloudflare: { packages: ["cloudflare:*"], stores: ["unstorage"] },
@@ -100,6 +101,7 @@ function layerOf(path: string): Layer | null {
 }
 
 function packageName(specifier: string): string {
+  if (specifier.startsWith("(computed)")) return "(computed)";
   const parts = specifier.split("/");
   return specifier.startsWith("@") ? parts.slice(0, 2).join("/") : (parts[0] ?? specifier);
 }

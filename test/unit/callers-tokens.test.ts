@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseTokens } from "../../src/callers/parse-tokens.ts";
+import { weakTokens } from "../../src/callers/weak-tokens.ts";
 import { createTokenSet } from "../../src/callers/tokens.ts";
 import { SluiceError } from "../../src/errors.ts";
 import { fingerprint } from "../../src/lib/fingerprint.ts";
@@ -18,7 +19,6 @@ describe("parseTokens", () => {
     ["white space", [`${token(1)} x`], "has white space in it"],
     ["a trailing line feed in a list", [`${token(1)}\n`], "has white space in it"],
     ["letters no header carries", [`${token(1)}é`], "cannot stand in a header"],
-    ["a short one", ["fifteen-chars-0"], "has 15 characters; 16 are the least"],
     ["a long one", ["x".repeat(513)], "has 513 characters; 512 are the most"],
     ["a repeated one", [token(1), token(2), token(1)], "is the same as token 1"],
   ])("refuses %s", (_, given, message) => {
@@ -37,13 +37,18 @@ describe("parseTokens", () => {
   });
 
   test("names a bad token by its fingerprint and never by itself", () => {
-    const bad = "short-secret";
+    const bad = "sécret-of-a-kind";
     expect(() => parseTokens("tokens", [bad])).toThrow(fingerprint(bad));
     expect(() => parseTokens("tokens", [bad])).not.toThrow(bad);
   });
 
-  test("takes sixteen characters", () => {
-    expect(parseTokens("tokens", ["sixteen-chars-00"])).toHaveLength(1);
+  test("takes a short one, with a warning that names it by its fingerprint", () => {
+    expect(parseTokens("tokens", ["short"])).toEqual(["short"]);
+    const [warning, ...rest] = weakTokens({ tokens: "short, sixteen-chars-00" }, undefined);
+    expect(warning).toContain(fingerprint("short"));
+    expect(warning).not.toContain(" short,");
+    expect(rest).toEqual([]);
+    expect(weakTokens(undefined, { token: "fifteen-chars-0" })).toHaveLength(1);
   });
 });
 
