@@ -116,8 +116,9 @@ export function reactionTo(verdict: Verdict, needs: readonly string[], status: n
     case "billing":
       return { ...REPLAY, effects: { error, cool: { what: "bucket", ms: BILLING_MS, reason: error } }, free: true };
     case "overloaded":
-      if (isShared(verdict)) return { ...REPLAY, ...cooled(verdict, "target", SHED_BACKOFF.baseMs) };
-      return { ...REPLAY, effects: backedOff(verdict, SHED_BACKOFF), free: true };
+      if (verdict.scope.startsWith("ip")) return { ...REPLAY, ...cooled(verdict, "target", SHED_BACKOFF.baseMs) };
+      // "Server too busy" may be the fault of one heavy query: it must not stop the whole pool, and it counts as a try.
+      return { ...REPLAY, effects: backedOff(verdict, SHED_BACKOFF), free: !isShared(verdict) };
     case "network": {
       if (verdict.scope.startsWith("ip")) return { ...REPLAY, ...cooled(verdict, "target", BLOCKED_MS) };
       // A node behind a well answering upstream gave up on this call: not the key's fault.
