@@ -1,3 +1,4 @@
+import { readBytes } from "../lib/read-bytes.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Transport } from "../ports/transport.ts";
 
@@ -29,66 +30,41 @@ export type RoundTrip =
 export async function roundTrip(request: Request, options: RoundTripOptions): Promise<RoundTrip> {
   const { transport, clock, timeoutMs, maxResponseBytes, signal } = options;
   const abort = new AbortController();
-  let timedOut = false;
-  const leave = () => abort.abort();
-  const cancelTimer = clock.after(timeoutMs, () => {
-    timedOut = true;
-    abort.abort();
-  });
+  // A transport that does not listen to its signal must not hold the call: its end is decided here. Not
+  // AbortSignal.any: Vercel's edge runtime has none.
+  let end: (trip: RoundTrip) => void = () => {};
+  const ended = new Promise<RoundTrip>((resolve) => (end = resolve));
+  const leave = () => end({ kind: "client_gone" });
+  const cancelTimer = clock.after(timeoutMs, () => end({ kind: "fault", reason: "timeout" }));
   signal?.addEventListener("abort", leave, { once: true });
   try {
-    // Not AbortSignal.any: Vercel's edge runtime has none.
-    const response = await transport(new Request(request, { signal: abort.signal }));
-    const body = await readBounded(response, maxResponseBytes, abort.signal);
-    if (body === null) {
-      abort.abort();
-      return { kind: "too_large" };
-    }
-    return { kind: "answer", status: response.status, headers: response.headers, body };
-  } catch {
-    if (signal?.aborted) return { kind: "client_gone" };
-    return { kind: "fault", reason: timedOut ? "timeout" : "network" };
+    const sent = send(new Request(request, { signal: abort.signal }), transport, maxResponseBytes);
+    return await Promise.race([sent, ended]);
   } finally {
     cancelTimer();
     signal?.removeEventListener("abort", leave);
+    // Without effect on an answer that was read to its end.
+    abort.abort();
+  }
+}
+
+async function send(request: Request, transport: Transport, maxResponseBytes: number): Promise<RoundTrip> {
+  try {
+    const response = await transport(request);
+    const body = await readBounded(response, maxResponseBytes);
+    if (body === null) return { kind: "too_large" };
+    return { kind: "answer", status: response.status, headers: response.headers, body };
+  } catch {
+    return { kind: "fault", reason: "network" };
   }
 }
 
 /** The body, or null when it is larger than `max`. */
-async function readBounded(
-  response: Response,
-  max: number,
-  signal: AbortSignal,
-): Promise<Uint8Array<ArrayBuffer> | null> {
+async function readBounded(response: Response, max: number): Promise<Uint8Array<ArrayBuffer> | null> {
   const declared = Number(response.headers.get("content-length") ?? 0);
   if (declared > max) return null;
   if (response.body === null) return new Uint8Array();
   // A declared length bounds the read only where nothing is decoded on the way.
-  if (declared > 0 && !response.headers.has("content-encoding")) return new Uint8Array(await response.arrayBuffer());
-  const reader = (response.body as ReadableStream<Uint8Array<ArrayBuffer>>).getReader();
-  const cancel = () => void reader.cancel().catch(() => {});
-  signal.addEventListener("abort", cancel, { once: true });
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    size += value.byteLength;
-    if (size > max) {
-      cancel();
-      return null;
-    }
-    chunks.push(value);
-  }
-  signal.removeEventListener("abort", cancel);
-  signal.throwIfAborted();
-  const [only] = chunks;
-  if (chunks.length === 1 && only !== undefined) return only;
-  const body = new Uint8Array(size);
-  let offset = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return body;
+  const isBounded = declared > 0 && !response.headers.has("content-encoding");
+  return isBounded ? new Uint8Array(await response.arrayBuffer()) : readBytes(response.body, max);
 }

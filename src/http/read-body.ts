@@ -1,4 +1,5 @@
 import { SluiceError } from "../errors.ts";
+import { readBytes } from "../lib/read-bytes.ts";
 
 /**
  * The whole body, or null when there is none. Stops at `maxBytes`: a declared length beyond it is refused unread, an
@@ -9,32 +10,11 @@ import { SluiceError } from "../errors.ts";
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer> | null> {
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
   if (request.body === null) return null;
-  const reader = request.body.getReader();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read().catch((cause: unknown) => {
-      throw brokenOff(request, cause);
-    });
-    if (done) return join(chunks, size);
-    size += value.byteLength;
-    if (size > maxBytes) {
-      // The answer must not wait for a source that is slow to stop, nor fail because it cannot.
-      reader.cancel().catch(() => undefined);
-      throw bodyTooLarge(maxBytes);
-    }
-    chunks.push(value);
-  }
-}
-
-function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(size);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return whole;
+  const body = await readBytes(request.body, maxBytes).catch((cause: unknown) => {
+    throw brokenOff(request, cause);
+  });
+  if (body === null) throw bodyTooLarge(maxBytes);
+  return body;
 }
 
 function bodyTooLarge(maxBytes: number): SluiceError {

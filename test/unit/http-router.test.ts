@@ -470,7 +470,7 @@ describe("failures", () => {
   test("bad tokens are refused at creation", () => {
     const { clock, feed } = createHarness();
     const make = (): unknown =>
-      createHandler({ upstreams: [], clock, feed, version: "0", callers: { tokens: "short" } });
+      createHandler({ upstreams: [], clock, feed, version: "0", callers: { tokens: "with space" } });
     expect(make).toThrow("callers.tokens (SLUICE_TOKENS): token 1");
   });
 });
