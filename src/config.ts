@@ -4,6 +4,7 @@ import type { UpstreamDefinition } from "./engine/definition.ts";
 import { SluiceError } from "./errors.ts";
 import type { CorsOption } from "./http/cors.ts";
 import type { HandlerLimits } from "./http/limits.ts";
+import { fingerprint } from "./lib/fingerprint.ts";
 
 export type Upstreams = Readonly<Record<string, UpstreamDefinition>>;
 
@@ -48,7 +49,7 @@ const definition = v.custom<UpstreamDefinition>(
 const positive = v.pipe(v.number(), v.integer(), v.minValue(1, "must be a whole number above 0"));
 const origin = v.pipe(v.string(), v.regex(/^https?:\/\/[^/]+$/, 'must be an origin such as "https://app.example"'));
 const schema = v.strictObject({
-  upstreams: v.record(name, definition),
+  upstreams: v.record(name, definition, "must be upstreams by name, such as { etherscan: etherscan({ keys }) }"),
   callers: v.optional(
     v.union(
       [v.literal("public"), v.strictObject({ tokens: v.optional(v.union([v.string(), v.array(v.string())])) })],
@@ -65,21 +66,31 @@ const schema = v.strictObject({
 
 /** Checks a configuration; throws `config_invalid` that names the option and what to write instead. */
 export function parseConfig<U extends Upstreams>(config: SluiceConfig<U>): SluiceConfig<U> {
+  if (config instanceof Promise) {
+    throw new SluiceError("config_invalid", "configuration: must be there at once, and this is a promise of it.");
+  }
   const result = v.safeParse(schema, config);
   if (result.success) return config;
   const issue = result.issues[0];
   const option = v.getDotPath(issue) ?? "configuration";
   // Never valibot's own text for values: it repeats what it received, which may be a secret.
-  const message = /^(must|is the)/.test(issue.message) ? issue.message : `must be ${issue.expected ?? "left out"}`;
+  const message = /^(must|is the)/.test(issue.message) ? issue.message : `must be ${expected(issue.expected)}`;
   throw new SluiceError("config_invalid", `${option}: ${message}.`);
 }
+
+/** Valibot expects `never` where there is an option too many, and the option's own name where there is one too few. */
+function expected(kind: string | null): string {
+  if (kind === null || kind === "never") return "left out";
+  return kind.startsWith('"') ? "given" : kind;
+}
+
+/** Longer text in a number's place may be a secret that slipped into the wrong setting. */
+const LONGEST_SHOWN = 12;
 
 /** `value` as a whole number, for settings that come as text; throws `config_invalid` naming `option`. */
 export function parseWholeNumber(option: string, value: string, min: number, max: number): number {
   const number = /^\d+$/.test(value.trim()) ? Number(value) : NaN;
   if (number >= min && number <= max) return number;
-  throw new SluiceError(
-    "config_invalid",
-    `${option}: "${value.slice(0, 40)}" is no whole number from ${min} to ${max}.`,
-  );
+  const shown = value.length <= LONGEST_SHOWN ? `"${value}"` : `text (fingerprint ${fingerprint(value)})`;
+  throw new SluiceError("config_invalid", `${option}: ${shown} is no whole number from ${min} to ${max}.`);
 }

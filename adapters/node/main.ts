@@ -2,12 +2,16 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import {
   configFromEnv,
+  createRedactor,
   parseWholeNumber,
   type SluiceConfig,
   SluiceError,
   type SluiceFactory,
 } from "../../src/index.ts";
 import { serve } from "./serve.ts";
+
+/** A shorter value would be found by chance in innocent text. */
+const SHORTEST_SECRET = 8;
 
 /** What `npm start` runs: the gateway on this machine, configured by the environment (or by the module in SLUICE_CONFIG). */
 async function main(): Promise<void> {
@@ -17,16 +21,18 @@ async function main(): Promise<void> {
     port: PORT ? parseWholeNumber("PORT", PORT, 0, 65_535) : undefined,
     state: SLUICE_STATE || undefined,
   });
-  for (const line of served.sluice.describe()) console.error(line);
-  console.log(`sluice listening on ${served.url}`);
+  // Before anybody learns that it listens, and may want to stop it.
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => {
+    // Not `once`: an impatient second signal must not cut short what the first one began.
+    process.on(signal, () => {
       served.stop().then(
         () => process.exit(0),
         (error: unknown) => fail(error),
       );
     });
   }
+  for (const line of served.sluice.describe()) console.error(line);
+  console.log(`sluice listening on ${served.url}`);
 }
 
 async function configFrom(path: string): Promise<SluiceConfig | SluiceFactory> {
@@ -34,18 +40,42 @@ async function configFrom(path: string): Promise<SluiceConfig | SluiceFactory> {
   try {
     module = (await import(pathToFileURL(resolve(path)).href)) as typeof module;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new SluiceError("config_invalid", `SLUICE_CONFIG: ${path} cannot be loaded (${why}).`, { cause });
+    throw unusable(path, "cannot be loaded", cause);
   }
-  if (module.default !== undefined) return module.default;
-  throw new SluiceError(
-    "config_invalid",
-    `SLUICE_CONFIG: ${path} has no default export; write "export default defineSluice(…)".`,
-  );
+  const config = module.default;
+  if (config === undefined) {
+    throw new SluiceError(
+      "config_invalid",
+      `SLUICE_CONFIG: ${path} has no default export; write "export default defineSluice(…)".`,
+    );
+  }
+  if (typeof config !== "function") return config;
+  return (env) => {
+    try {
+      return config(env);
+    } catch (cause) {
+      throw cause instanceof SluiceError ? cause : unusable(path, "fails", cause);
+    }
+  };
+}
+
+function unusable(path: string, fault: string, cause: unknown): SluiceError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new SluiceError("config_invalid", `SLUICE_CONFIG: ${path} ${fault} (${redact(why)}).`, { cause });
+}
+
+/** A configuration module's own errors may repeat what the environment holds. */
+function redact(text: string): string {
+  const secrets = Object.entries(process.env)
+    .filter(([name]) => /KEY|TOKEN|SECRET|PASSWORD/i.test(name))
+    .flatMap(([, value = ""]) => [value, ...value.split(/[\s,]+/)])
+    .filter((value) => value.length >= SHORTEST_SECRET);
+  return createRedactor(secrets)(text);
 }
 
 function fail(error: unknown): void {
-  console.error(error instanceof SluiceError ? `sluice: ${error.message}` : error);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  console.error(error instanceof SluiceError ? `sluice: ${error.message}` : redact(text));
   process.exit(1);
 }
 

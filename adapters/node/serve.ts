@@ -14,6 +14,7 @@ import {
   type Upstreams,
 } from "../../src/index.ts";
 import { sqliteLedger } from "../sqlite/index.ts";
+import { drainOnStop } from "./drain.ts";
 import { nodePlatform } from "./platform.ts";
 import { refuseUnparsed } from "./refuse-unparsed.ts";
 
@@ -52,7 +53,8 @@ export async function serve<U extends Upstreams>(
   const { host = "127.0.0.1", port = 8787, state = ".sluice/state.db", env = process.env } = options;
   const log = options.log ?? ((line: string) => void process.stderr.write(`${line}\n`));
   const parsed = typeof config === "function" ? config(env) : config;
-  const redact = createRedactor(secretsOf(parsed));
+  // The configuration's secrets are known once it has been checked; its own warnings come without any.
+  let redact = createRedactor([]);
   const ledger = sqliteLedger({ path: state });
   const platform = nodePlatform({
     ledger,
@@ -67,6 +69,7 @@ export async function serve<U extends Upstreams>(
   let sluice: Sluice<U>;
   try {
     sluice = createSluice(parsed, platform);
+    redact = createRedactor(secretsOf(parsed));
   } catch (error) {
     await ledger.close?.();
     throw error;
@@ -82,6 +85,7 @@ export async function serve<U extends Upstreams>(
   });
   const http = server.node?.server as HttpServer;
   http.on("clientError", refuseUnparsed);
+  const drain = drainOnStop(http);
   try {
     await listening(http, () => server.serve());
   } catch (cause) {
@@ -93,7 +97,7 @@ export async function serve<U extends Upstreams>(
   return {
     sluice,
     url: urlOf(http.address() as AddressInfo),
-    stop: () => (stopping ??= stop(http, sluice, ledger)),
+    stop: () => (stopping ??= stop(drain, sluice, ledger)),
   };
 }
 
@@ -108,14 +112,15 @@ async function listening(http: HttpServer, start: () => unknown): Promise<void> 
   });
 }
 
-async function stop(http: HttpServer, sluice: Sluice, ledger: { close?(): void | Promise<void> }): Promise<void> {
-  const closed = new Promise<void>((resolve) => http.close(() => resolve()));
-  const force = setTimeout(() => http.closeAllConnections(), STOP_AFTER_MS);
-  http.closeIdleConnections();
+async function stop(
+  drain: (withinMs: number) => Promise<void>,
+  sluice: Sluice,
+  ledger: { close?(): void | Promise<void> },
+): Promise<void> {
+  const drained = drain(STOP_AFTER_MS);
   // Waiting calls are refused first: they hold connections that would otherwise be waited for.
   await sluice.close();
-  await closed;
-  clearTimeout(force);
+  await drained;
   await ledger.close?.();
 }
 

@@ -1,23 +1,18 @@
-import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
   type BucketState,
+  type Changes,
   EMPTY_HEAD,
   exchange,
   type ExchangeReply,
   type ExchangeRequest,
+  type ExchangeResult,
   type Ledger,
   type PoolHead,
-  SluiceError,
+  type PoolRows,
   type TargetState,
-  touched,
 } from "../../src/index.ts";
-
-/** How long a process waits for another one's exchange (each takes well under a millisecond). */
-const BUSY_MS = 500;
-/** The layout of the file; a file of another layout is refused, never rewritten. */
-const SCHEMA = 1;
+import { openState, unusable } from "./open-state.ts";
 
 export interface SqliteLedgerOptions {
   /** The database file; its folder is made when absent. `:memory:` is possible and forgets everything. */
@@ -26,107 +21,146 @@ export interface SqliteLedgerOptions {
   readonly now?: () => number;
 }
 
-interface Row {
-  readonly id: string;
-  readonly kind: "bucket" | "target";
-  readonly data: string;
-}
-
 /**
  * The ledger in one SQLite file, for any number of processes on one machine: each exchange is one immediate
  * transaction, so that it sees all earlier ones, and what it granted outlives the process. Answers at once.
+ * Throws `config_invalid` when the file cannot be used.
  */
 export function sqliteLedger({ path, now = Date.now }: SqliteLedgerOptions): Ledger {
-  const database = open(path);
+  const database = openState(path);
   const statements = prepare(database);
+  const pools = new Map<string, PoolCopy>();
   return {
     exchange(pool: string, request: ExchangeRequest): ExchangeReply {
-      database.exec("BEGIN IMMEDIATE");
+      let copy = pools.get(pool);
+      if (copy === undefined) pools.set(pool, (copy = new PoolCopy(pool, statements)));
       try {
-        const reply = exchangeIn(statements, pool, request, now());
-        database.exec("COMMIT");
-        return reply;
+        statements.begin.run();
+        copy.refresh();
+        const result = exchange(copy, request, now());
+        copy.write(result);
+        statements.commit.run();
+        copy.take(result);
+        return { ...result.reply, changes: copy.changes(request.since, result), version: result.head.version };
       } catch (error) {
-        database.exec("ROLLBACK");
-        throw error;
+        if (database.isTransaction) statements.rollback.run();
+        throw isOfFile(error) ? unusable(path, error) : error;
       }
     },
     close: () => database.close(),
   };
 }
 
-type Statements = Record<"head" | "writeHead" | "row" | "writeRow" | "since", StatementSync>;
-
-function exchangeIn(statements: Statements, pool: string, request: ExchangeRequest, now: number): ExchangeReply {
-  const stored = statements.head.get(pool) as { data: string } | undefined;
-  const head: PoolHead = stored === undefined ? EMPTY_HEAD : (JSON.parse(stored.data) as PoolHead);
-  const ids = touched(request);
-  const read = (kind: Row["kind"], id: string): unknown => {
-    const row = statements.row.get(pool, kind, id) as { data: string } | undefined;
-    return row === undefined ? undefined : JSON.parse(row.data);
-  };
-  const buckets = new Map([...ids.buckets].map((id) => [id, read("bucket", id) as BucketState | undefined]));
-  const targets = new Map([...ids.targets].map((id) => [id, read("target", id) as TargetState | undefined]));
-  const rows = { head, bucket: (id: string) => buckets.get(id), target: (id: string) => targets.get(id) };
-  const result = exchange(rows, request, now);
-  const { version } = result.head;
-  for (const [id, row] of result.buckets) statements.writeRow.run(pool, "bucket", id, version, JSON.stringify(row));
-  for (const [id, row] of result.targets) statements.writeRow.run(pool, "target", id, version, JSON.stringify(row));
-  statements.writeHead.run(pool, JSON.stringify(result.head));
-  const changed = statements.since.all(pool, request.since) as unknown as Row[];
-  const of = (kind: Row["kind"]) =>
-    Object.fromEntries(changed.filter((row) => row.kind === kind).map((row) => [row.id, JSON.parse(row.data)]));
-  return { ...result.reply, changes: { buckets: of("bucket"), targets: of("target") }, version };
+/** Of the database, or of a row that is no JSON. */
+function isOfFile(error: unknown): boolean {
+  return (
+    error instanceof SyntaxError || (error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR")
+  );
 }
 
-function prepare(database: DatabaseSync): Statements {
+/**
+ * The rows of one pool as this connection last saw them. Parsing them anew for every exchange would be most of its
+ * cost; so they are kept, and only what others have committed since is read (a row's version tells).
+ */
+class PoolCopy implements PoolRows {
+  head: PoolHead = EMPTY_HEAD;
+  readonly #pool: string;
+  readonly #statements: Statements;
+  readonly #buckets = new Map<string, BucketState>();
+  readonly #targets = new Map<string, TargetState>();
+  #commits: unknown;
+
+  constructor(pool: string, statements: Statements) {
+    this.#pool = pool;
+    this.#statements = statements;
+  }
+
+  bucket(id: string): BucketState | undefined {
+    return this.#buckets.get(id);
+  }
+
+  target(id: string): TargetState | undefined {
+    return this.#targets.get(id);
+  }
+
+  /** Within the transaction: reads what other connections have written since. */
+  refresh(): void {
+    const { data_version: commits } = this.#statements.commits.get() as { data_version: number };
+    if (commits === this.#commits) return;
+    const stored = this.#statements.head.get(this.#pool) as { data: string } | undefined;
+    const head = stored === undefined ? EMPTY_HEAD : (JSON.parse(stored.data) as PoolHead);
+    if (head.version < this.head.version) this.#forget();
+    for (const row of this.#statements.since.all(this.#pool, this.head.version) as unknown as Row[]) {
+      if (row.kind === "bucket") this.#buckets.set(row.id, JSON.parse(row.data) as BucketState);
+      else this.#targets.set(row.id, JSON.parse(row.data) as TargetState);
+    }
+    this.head = head;
+    this.#commits = commits;
+  }
+
+  write({ head, buckets, targets }: ExchangeResult): void {
+    const { writeHead, writeRow } = this.#statements;
+    for (const [id, row] of buckets) writeRow.run(this.#pool, "bucket", id, row.version, JSON.stringify(row));
+    for (const [id, row] of targets) writeRow.run(this.#pool, "target", id, row.version, JSON.stringify(row));
+    writeHead.run(this.#pool, JSON.stringify(head));
+  }
+
+  /** After the commit: what was written is what is known. */
+  take({ head, buckets, targets }: ExchangeResult): void {
+    for (const [id, row] of buckets) this.#buckets.set(id, row);
+    for (const [id, row] of targets) this.#targets.set(id, row);
+    this.head = head;
+  }
+
+  /** What a client that knows the state up to `since` does not know, `latest` being the newest change. */
+  changes(since: number, latest: ExchangeResult): Changes {
+    const { version } = latest.head;
+    if (since === version - 1) {
+      return { buckets: Object.fromEntries(latest.buckets), targets: Object.fromEntries(latest.targets) };
+    }
+    // A client that knows more than there is comes from another file: it knows nothing of this one.
+    const from = since < version ? since : 0;
+    return { buckets: newer(this.#buckets, from), targets: newer(this.#targets, from) };
+  }
+
+  /** Somebody emptied the tables. */
+  #forget(): void {
+    this.head = EMPTY_HEAD;
+    this.#buckets.clear();
+    this.#targets.clear();
+  }
+}
+
+function newer<State extends { readonly version: number }>(
+  rows: ReadonlyMap<string, State>,
+  since: number,
+): Record<string, State> {
+  const found: Record<string, State> = {};
+  for (const [id, row] of rows) if (row.version > since) found[id] = row;
+  return found;
+}
+
+interface Row {
+  readonly id: string;
+  readonly kind: "bucket" | "target";
+  readonly data: string;
+}
+
+type Statements = ReturnType<typeof prepare>;
+
+function prepare(database: DatabaseSync) {
+  const statement = (sql: string): StatementSync => database.prepare(sql);
   return {
-    head: database.prepare("SELECT data FROM heads WHERE pool = ?"),
-    writeHead: database.prepare("INSERT INTO heads VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"),
-    row: database.prepare("SELECT data FROM rows WHERE pool = ? AND kind = ? AND id = ?"),
-    writeRow: database.prepare(
+    begin: statement("BEGIN IMMEDIATE"),
+    commit: statement("COMMIT"),
+    rollback: statement("ROLLBACK"),
+    /** Changes whenever another connection has committed. */
+    commits: statement("PRAGMA data_version"),
+    head: statement("SELECT data FROM heads WHERE pool = ?"),
+    writeHead: statement("INSERT INTO heads VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"),
+    writeRow: statement(
       "INSERT INTO rows VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version, data = excluded.data",
     ),
-    since: database.prepare("SELECT kind, id, data FROM rows WHERE pool = ? AND version > ?"),
+    since: statement("SELECT kind, id, data FROM rows WHERE pool = ? AND version > ?"),
   };
-}
-
-function open(path: string): DatabaseSync {
-  try {
-    if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true });
-    const database = new DatabaseSync(path, { timeout: BUSY_MS });
-    // NORMAL in WAL survives the death of the process at any point; only a power cut can cost the last exchanges.
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
-    migrate(database, path);
-    return database;
-  } catch (cause) {
-    if (cause instanceof SluiceError) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new SluiceError(
-      "config_invalid",
-      `SLUICE_STATE: the state file ${path} cannot be used (${why}); name a writable path, or move the file away to start anew.`,
-      { cause },
-    );
-  }
-}
-
-function migrate(database: DatabaseSync, path: string): void {
-  const { user_version: found } = database.prepare("PRAGMA user_version").get() as { user_version: number };
-  if (found > SCHEMA) {
-    throw new SluiceError(
-      "config_invalid",
-      `SLUICE_STATE: ${path} was written by a newer Sluice (layout ${found}, this one knows ${SCHEMA}); use that version or another path.`,
-    );
-  }
-  database.exec(`
-    BEGIN IMMEDIATE;
-    CREATE TABLE IF NOT EXISTS heads (pool TEXT PRIMARY KEY, data TEXT NOT NULL) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS rows (
-      pool TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, data TEXT NOT NULL,
-      PRIMARY KEY (pool, kind, id)
-    ) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS rows_by_version ON rows (pool, version);
-    PRAGMA user_version = ${SCHEMA};
-    COMMIT;
-  `);
 }

@@ -1,7 +1,7 @@
-import { ceiling, dayReadyAt, gapAt, newBucket, shareAt } from "../ledger/bucket.ts";
+import { ceiling, dayReadyAt, gapAt, hasForeignUse, newBucket } from "../ledger/bucket.ts";
 import { opensAt } from "../ledger/gate.ts";
 import { isSick } from "../ledger/health.ts";
-import { DAY_MS, dayOf, usedToday } from "../ledger/window.ts";
+import { DAY_MS, dayOf, isSpent } from "../ledger/window.ts";
 import type { BucketTerms, Pick } from "../ports/ledger.ts";
 import type { BucketState, Gate, TargetState } from "../ports/state.ts";
 import { Ranking } from "./ranking.ts";
@@ -127,26 +127,45 @@ export class Board {
 
   /** When the first target that could ever serve the call is ready, epoch ms; Infinity when none will be. */
   readyAt(seeker: Seeker, now: number): number {
+    return this.#soonest(seeker, (target) => this.readyAtOf(target, now));
+  }
+
+  /** When the first target that could serve the call is in service, however busy it is, epoch ms; Infinity when none will be. */
+  backAt(seeker: Seeker, now: number): number {
+    return this.#soonest(seeker, (target) => this.#inServiceAt(target, now));
+  }
+
+  /** When the target can take a call, epoch ms; Infinity while it is disabled. */
+  readyAtOf(target: Target, now: number): number {
+    const bucket = this.#rows.buckets.get(target.bucket);
+    const state = this.#rows.targets.get(target.id);
+    const gate = state === undefined ? 0 : opensAt(state.gate);
+    const inService = Math.max(gate, this.#inServiceAt(target, now));
+    if (bucket === undefined || inService === Infinity) return inService;
+    const soonest = Math.max(inService, opensAt(bucket.gate), dayReadyAt(bucket, this.#terms));
+    const returned = bucket.free.find((at) => at >= Math.max(now, soonest));
+    return returned ?? Math.max(bucket.tat, soonest);
+  }
+
+  #soonest(seeker: Seeker, of: (target: Target) => number): number {
     let soonest = Infinity;
     for (const target of this.#targets.values()) {
       if (!seeker.relaxed && seeker.tried.has(target.id)) continue;
       const cannot = this.#rows.targets.get(target.id)?.cannot ?? {};
       const able = Math.max(0, ...seeker.needs.map((need) => cannot[need] ?? 0));
-      soonest = Math.min(soonest, Math.max(able, this.readyAtOf(target, now)));
+      soonest = Math.min(soonest, Math.max(able, of(target)));
     }
     return soonest;
   }
 
-  /** When the target can take a call, epoch ms; Infinity while it is disabled. */
-  readyAtOf(target: Target, now: number): number {
+  /** When no cooldown, spent day or disabling keeps calls away any more. A probe under way may end at any moment. */
+  #inServiceAt(target: Target, now: number): number {
     const state = this.#rows.targets.get(target.id);
     const bucket = this.#rows.buckets.get(target.bucket);
     if (state !== undefined && state.disabled !== null) return Infinity;
-    if (bucket === undefined) return state === undefined ? 0 : opensAt(state.gate);
-    const stop = this.#terms.dailyStop;
-    const dayEnds = stop !== null && usedToday(bucket.today, now) >= stop ? (dayOf(now) + 1) * DAY_MS : 0;
-    const gates = Math.max(opensAt(bucket.gate), state === undefined ? 0 : opensAt(state.gate));
-    return Math.max(bucket.tat, gates, dayEnds, dayReadyAt(bucket, this.#terms));
+    const dayIsSpent = bucket !== undefined && isSpent(bucket.today, now, this.#terms.dailyStop);
+    const cools = (gate: Gate | undefined) => (gate?.kind === "cooling" ? gate.until : 0);
+    return Math.max(cools(bucket?.gate), cools(state?.gate), dayIsSpent ? (dayOf(now) + 1) * DAY_MS : 0);
   }
 
   /** Calls per second that the living pool may make by its ceilings; a bucket counts once. */
@@ -170,7 +189,7 @@ export class Board {
 
   /** What we allow ourselves of a bucket's ceiling now, calls per second, and whether somebody else spends it too. */
   paceOf(bucket: BucketState, now: number): { pace: number; foreignUse: boolean } {
-    return { pace: 1_000 / gapAt(bucket, this.#terms, now), foreignUse: shareAt(bucket, now) < 1 };
+    return { pace: 1_000 / gapAt(bucket, this.#terms, now), foreignUse: hasForeignUse(bucket, now) };
   }
 
   #probe(accept: (target: Target) => boolean, now: number): Pick | undefined {

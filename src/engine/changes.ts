@@ -1,17 +1,18 @@
-import { shareAt } from "../ledger/bucket.ts";
+import { hasForeignUse } from "../ledger/bucket.ts";
 import type { SluiceEvent } from "../ports/events.ts";
 import type { BucketState, Gate, Suspicion, TargetState } from "../ports/state.ts";
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 export type EventBody = DistributiveOmit<SluiceEvent, "at" | "upstream">;
 
-/** A share this close to the whole is not news. */
-const WHOLE_SHARE = 0.95;
+/** The ledger sets an end with its own dice, within a minute of the one that this isolate foresaw: no news. */
+const SAME_END_MS = 60_000;
 
 /** A long cooldown that has begun, or has become longer; the one second after a refusal is no news. */
-function hasCooled(after: Gate, before: Gate | undefined, now: number): after is Gate & { kind: "cooling" } {
+function hasCooled(after: Gate, before: Gate, now: number): after is Gate & { kind: "cooling" } {
   if (after.kind !== "cooling" || !after.ramp || after.until <= now) return false;
-  return before?.kind !== "cooling" || before.until < after.until;
+  if (before.kind !== "cooling" || !before.ramp || before.until <= now) return true;
+  return before.until + SAME_END_MS < after.until;
 }
 
 /** What a change of a bucket's row means to people, or null. Rows seen for the first time are old news. */
@@ -28,7 +29,7 @@ export function bucketEvent(
   if (after.limit !== before.limit && after.limitSource !== "configured") {
     return { type: "limit_learned", bucket: id, limit: after.limit, before: before.limit };
   }
-  if (after.share < before.share && shareAt(before, now) >= WHOLE_SHARE) {
+  if (hasForeignUse(after, now) && !hasForeignUse(before, now)) {
     return { type: "foreign_use", bucket: id, share: after.share };
   }
   return null;
@@ -52,7 +53,7 @@ export function targetEvent(
   return null;
 }
 
-export function evidenceOf({ together, alone, calls }: Suspicion): string {
-  const percent = (share: number) => `${Math.round(share * 100)} %`;
-  return `${percent(together)} refused while the others are in use, ${percent(alone)} while they are not (${calls} calls)`;
+export function evidenceOf({ before, usual, refused }: Suspicion): string {
+  const times = (calls: number) => `${calls.toFixed(1)} times`;
+  return `in the window before a refusal the others were used ${times(before)}, usually ${times(usual)} (${refused} refusals)`;
 }

@@ -1,7 +1,16 @@
 import { memoryLedger } from "../ledger/memory-ledger.ts";
 import { settle } from "../ledger/settle.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { BucketTerms, ExchangeReply, ExchangeRequest, Ledger, Order, Settlement, Want } from "../ports/ledger.ts";
+import type {
+  BucketTerms,
+  Changes,
+  ExchangeReply,
+  ExchangeRequest,
+  Ledger,
+  Order,
+  Settlement,
+  Want,
+} from "../ports/ledger.ts";
 import type { BucketState, Suspicion, TargetState } from "../ports/state.ts";
 
 /** Bounds of the time-out of one exchange: four fast round trips, within these. */
@@ -38,6 +47,9 @@ interface Outage {
   settled: number;
 }
 
+/** `standIn`: the leases are the isolate's own, since the ledger is out of reach. */
+type Done = (reply: ExchangeReply, standIn: boolean) => void;
+
 /**
  * The one line between an isolate's pool and the ledger: at most one exchange in flight, which settles, leases and
  * learns at once. Keeps the isolate's copy of the state, maps the ledger's time, and bridges an outage of the store
@@ -49,6 +61,8 @@ export class Exchanger {
   demand: number = 0;
   clients: number = 1;
   suspicions: readonly Suspicion[] = [];
+  /** Whether an exchange costs a round trip. */
+  isRemote: boolean = false;
 
   readonly #options: ExchangerOptions;
   readonly #client: string;
@@ -64,6 +78,8 @@ export class Exchanger {
   /** The request whose fate is unknown: it is repeated as it was, so that nothing is settled twice or lost. */
   #unsure: ExchangeRequest | null = null;
   #outage: Outage | null = null;
+  /** Until then the calls that the stand-in granted count in the upstream's windows, and the ledger knows nothing of them. */
+  #clearAt = 0;
 
   constructor(options: ExchangerOptions) {
     this.#options = options;
@@ -82,6 +98,11 @@ export class Exchanger {
   /** Whether there is something that the ledger should hear. */
   get unsettled(): boolean {
     return this.#pending.length > 0 || this.#orders.length > 0;
+  }
+
+  /** When the ledger can be asked next, ledger time, epoch ms; 0 while it answers. */
+  get reachableAt(): number {
+    return this.#outage === null ? 0 : this.#outage.retryAt + this.#offset;
   }
 
   /** Whether the ledger has ever answered: before that this isolate knows nothing of the stored state. */
@@ -110,15 +131,16 @@ export class Exchanger {
     const target = this.targets.get(item.target);
     if (bucket === undefined || target === undefined) return;
     const moment = { terms: this.#options.terms, now: this.now(), dice: 0 };
-    const after = settle({ bucket, target }, item, moment);
+    // While the store is down our copy of the rows is the stand-in's, which has counted its own slots.
+    const after = settle({ bucket, target }, this.#outage === null ? item : withoutMark(item), moment);
     this.#learn({ buckets: { [item.bucket]: after.bucket }, targets: { [item.target]: after.target } });
   }
 
   /** One exchange. An embedded ledger has answered when this returns; else `done` runs later. */
-  run(want: readonly Want[], done: (reply: ExchangeReply) => void): void {
+  run(want: readonly Want[], done: Done): void {
     const { ledger, pool, clock } = this.#options;
     if (this.#outage !== null && clock.now() < this.#outage.retryAt) {
-      done(this.#standIn(this.#outage, want));
+      done(this.#standIn(this.#outage, want), true);
       return;
     }
     this.#busy = true;
@@ -130,7 +152,7 @@ export class Exchanger {
       this.#measure(start, reply.now);
       this.#since = reply.version;
       this.#recover();
-      done(this.#take(reply));
+      done(this.#take(reply), false);
     };
     const fail = (cause: unknown) => {
       this.#rest();
@@ -145,6 +167,7 @@ export class Exchanger {
       fail(cause);
       return;
     }
+    this.isRemote = answer instanceof Promise;
     if (answer instanceof Promise) this.#race(answer, succeed, fail);
     else succeed(answer);
   }
@@ -173,7 +196,8 @@ export class Exchanger {
   #request(want: readonly Want[]): ExchangeRequest {
     const { terms, clock } = this.#options;
     const rtt = this.#fastest === Infinity ? 0 : this.#fastest;
-    const now = { terms, want, leadMs: rtt, skewMs: rtt / 2, dice: clock.random() };
+    const leadMs = Math.max(rtt, this.#clearAt - this.now());
+    const now = { terms, want, leadMs, skewMs: rtt / 2, dice: clock.random() };
     // After an outage our copy holds the stand-in's rows: ask for everything.
     if (this.#unsure !== null) return { ...this.#unsure, ...now, since: 0 };
     return {
@@ -201,8 +225,7 @@ export class Exchanger {
       this.#outage.retryAt = now + this.#outage.waitMs;
       return;
     }
-    const buckets = [...this.buckets].map(([id, row]) => [id, { ...row, limit: row.limit * this.#slice() }] as const);
-    const seed = { buckets: Object.fromEntries(buckets), targets: Object.fromEntries(this.targets) };
+    const seed = { buckets: Object.fromEntries(this.buckets), targets: Object.fromEntries(this.targets) };
     this.#outage = {
       since: now,
       standIn: memoryLedger(() => this.now(), seed),
@@ -228,18 +251,24 @@ export class Exchanger {
     this.#outage = null;
   }
 
-  /** Our part f·N/M of every ceiling while the store is down, M being the last number of clients it told. */
-  #slice(): number {
-    return SLICE_FACTOR / Math.max(1, this.clients);
+  /**
+   * Terms by which every bucket is spent at our part f·N/M of its pace, M being the last number of clients that the store
+   * told. The guard is widened, not the ceiling lowered: what the upstream states is measured by the true one.
+   */
+  #slice(): BucketTerms {
+    const { terms } = this.#options;
+    const span = ((terms.windowMs + terms.jitterMs) * Math.max(1, this.clients)) / SLICE_FACTOR;
+    return { ...terms, jitterMs: span - terms.windowMs };
   }
 
   #standIn(outage: Outage, want: readonly Want[]): ExchangeReply {
     const { pool, terms, clock } = this.#options;
-    const settled = this.#pending.slice(outage.settled);
+    const settled = this.#pending.slice(outage.settled).map(withoutMark);
     outage.settled = this.#pending.length;
+    // A ledger in memory answers at once.
     const reply = outage.standIn.exchange(pool, {
       id: `${this.#client}:${++outage.sequence}`,
-      terms: { ...terms, limit: terms.limit * this.#slice() },
+      terms: this.#slice(),
       settle: settled,
       want,
       arrived: 0,
@@ -247,8 +276,9 @@ export class Exchanger {
       leadMs: 0,
       skewMs: 0,
       dice: clock.random(),
-    });
-    return this.#take(reply as ExchangeReply);
+    }) as ExchangeReply;
+    for (const { at } of reply.leases) this.#clearAt = Math.max(this.#clearAt, at + terms.windowMs + terms.jitterMs);
+    return this.#take(reply);
   }
 
   /** The sample of the fastest round trip tells the ledger's time best: the error is at most half of it. */
@@ -269,11 +299,28 @@ export class Exchanger {
       this.clients = reply.clients;
       this.suspicions = reply.suspicions;
     }
-    this.#learn(reply.changes);
+    this.#learn(this.#outage === null ? this.#withPending(reply.changes) : reply.changes);
     return reply;
   }
 
-  #learn(changes: ExchangeReply["changes"]): void {
+  /** The ledger's rows as they will be when it has heard what is pending: our copy must not fall back behind its own news. */
+  #withPending(changes: Changes): Changes {
+    if (this.#pending.length === 0) return changes;
+    const buckets = { ...changes.buckets };
+    const targets = { ...changes.targets };
+    const moment = { terms: this.#options.terms, now: this.now(), dice: 0 };
+    for (const item of this.#pending) {
+      const bucket = buckets[item.bucket] ?? this.buckets.get(item.bucket);
+      const target = targets[item.target] ?? this.targets.get(item.target);
+      if (bucket === undefined || target === undefined) continue;
+      const after = settle({ bucket, target }, item, moment);
+      if (item.bucket in buckets) buckets[item.bucket] = after.bucket;
+      if (item.target in targets) targets[item.target] = after.target;
+    }
+    return { buckets, targets };
+  }
+
+  #learn(changes: Changes): void {
     for (const id in changes.buckets) {
       const row = changes.buckets[id];
       if (row === undefined) continue;
@@ -289,4 +336,8 @@ export class Exchanger {
       this.#options.onTarget(id, row, before);
     }
   }
+}
+
+function withoutMark({ standIn: _, ...item }: Settlement): Settlement {
+  return item;
 }

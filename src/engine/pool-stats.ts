@@ -2,7 +2,7 @@ import { opensAt } from "../ledger/gate.ts";
 import { newBucket } from "../ledger/bucket.ts";
 import { sickness } from "../ledger/health.ts";
 import { newTarget } from "../ledger/settle.ts";
-import { sum, usedToday } from "../ledger/window.ts";
+import { DAY_MS, dayOf, isSpent, sum, usedToday } from "../ledger/window.ts";
 import type { BucketState, Gate, TargetState } from "../ports/state.ts";
 import { evidenceOf } from "./changes.ts";
 import type { UpstreamDefinition } from "./definition.ts";
@@ -56,8 +56,6 @@ function targetStats(
 ): TargetStats {
   const bucket = exchanger.buckets.get(target.bucket) ?? newBucket(terms);
   const state = exchanger.targets.get(target.id) ?? newTarget();
-  const readyAt = board.readyAtOf(target, now);
-  const out = standing(bucket, state, readyAt, now);
   return {
     id: target.id,
     bucket: target.bucket,
@@ -72,7 +70,7 @@ function targetStats(
     bucketToday: usedToday(bucket.today, now),
     dailyStop: terms.dailyStop,
     sickness: Math.round(sickness(state.health, now) * 1_000) / 1_000,
-    ...out,
+    ...standing(bucket, state, terms.dailyStop, now),
     ok: state.ok,
     failed: state.failed,
     lastError: state.lastError,
@@ -87,7 +85,7 @@ function reasonOf(gate: Gate): string | null {
 function standing(
   bucket: BucketState,
   target: TargetState,
-  readyAt: number,
+  dailyStop: number | null,
   now: number,
 ): Pick<TargetStats, "state" | "why" | "cooldownMs"> {
   if (target.disabled !== null) return { state: "disabled", why: target.disabled, cooldownMs: 0 };
@@ -98,7 +96,8 @@ function standing(
     const state = why === "rate_limited_daily" ? "parked" : "cooling";
     return { state, why, cooldownMs: Math.ceil(opensAt(longest) - now) };
   }
-  // Beyond any pace of calls: only a spent day lies that far ahead.
-  if (readyAt - now > 60_000) return { state: "parked", why: "daily_stop", cooldownMs: Math.ceil(readyAt - now) };
+  if (isSpent(bucket.today, now, dailyStop)) {
+    return { state: "parked", why: "daily_stop", cooldownMs: Math.ceil((dayOf(now) + 1) * DAY_MS - now) };
+  }
   return { state: "ready", why: null, cooldownMs: 0 };
 }

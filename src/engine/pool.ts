@@ -15,8 +15,12 @@ import type { Target } from "./target.ts";
 
 /** A slot this late is forfeited: its neighbour on the timeline is too near. */
 const LATE_MS = 15;
-/** Good news waits this long for company before it goes to the ledger; bad news goes at once. */
+/** Good news, or a slot given back, waits this long for company before it goes to the ledger; bad news goes at once. */
 const SETTLE_AFTER_MS = 50;
+/** Good news for a ledger that costs a round trip: at four calls a second one exchange then serves each. */
+const SETTLE_REMOTE_MS = 250;
+/** Before a call is refused for want of targets, the ledger is asked whether they are back, at most this often. */
+const LOOK_AGAIN_MS = 1_000;
 /** Most slots asked for at once, and most places offered for them. */
 const WANT_MAX = 32;
 const PICKS_MAX = 16;
@@ -47,9 +51,17 @@ interface Waiting extends Job {
   settled: Slot | SluiceError | null;
 }
 
+/** Calls of one signature that need a slot. */
 interface Group {
+  readonly first: Waiting;
   readonly jobs: Waiting[];
+  /** The latest of their deadlines. */
   latest: number;
+}
+
+interface Wanted {
+  readonly want: Want;
+  readonly group: Group;
 }
 
 /**
@@ -66,6 +78,9 @@ export class Pool {
   /** Per signature: asking for a slot before this is in vain. */
   #notBefore = new Map<string, number>();
   #settleAt = Infinity;
+  /** When the ledger was heard last, and whether a call hangs on hearing it anew. */
+  #heardAt = -Infinity;
+  #look = false;
   #cancelTimer: (() => void) | null = null;
   #pumping = false;
   #again = false;
@@ -150,12 +165,12 @@ export class Pool {
     });
   }
 
-  /** Enters what became of a slot. Bad news reaches the ledger at once, good news within 50 ms. */
+  /** Enters what became of a slot. Bad news reaches the ledger at once, good news within 50 or 250 ms. */
   settle(slot: Slot, outcome: Settlement["outcome"], effects: Omit<Settlement, keyof Slot | "outcome">): void {
-    const { bucket, target, at, epoch } = slot;
-    this.exchanger.settle({ bucket, target, at, epoch, outcome, ...effects });
+    this.exchanger.settle({ ...identityOf(slot), outcome, ...effects });
     const urgent = this.#closed || outcome === "refused" || outcome === "failed" || Object.keys(effects).length > 0;
-    this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + (urgent ? 0 : SETTLE_AFTER_MS));
+    const patience = this.exchanger.isRemote ? SETTLE_REMOTE_MS : SETTLE_AFTER_MS;
+    this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + (urgent ? 0 : patience));
     this.#pump();
   }
 
@@ -196,9 +211,10 @@ export class Pool {
       this.#queue.remove(job);
       job.reject(new SluiceError("closed", "The gateway is shutting down."));
     }
-    for (const slot of this.#hand) this.#giveBack(slot);
-    this.#hand = [];
-    await this.#flush();
+    // Gives back what is in hand; an exchange under way may bring more, which its end gives back.
+    this.#pump();
+    do await this.#flush();
+    while (this.exchanger.unsettled && this.exchanger.reachableAt <= this.exchanger.now());
   }
 
   async #flush(): Promise<void> {
@@ -232,8 +248,10 @@ export class Pool {
       this.board.refresh(now, this.exchanger.demand);
       this.#fire(now);
       const wants = this.#plan(now);
-      if (!this.exchanger.busy && (wants.size > 0 || (this.exchanger.unsettled && now >= this.#settleAt))) {
-        this.#exchange([...wants]);
+      const isDue = this.#look || (this.exchanger.unsettled && now >= this.#settleAt);
+      if (!this.exchanger.busy && (wants.length > 0 || isDue)) {
+        // The first exchange only learns: how far away the ledger is decides which slots can be used at all.
+        this.#exchange(this.#heardAt === -Infinity ? [] : wants);
       }
     } while (this.#again);
     this.#pumping = false;
@@ -256,7 +274,7 @@ export class Pool {
   }
 
   /** What to ask the ledger for: per signature, a slot for each call that has none in hand. */
-  #plan(now: number): Map<string, Want> {
+  #plan(now: number): Wanted[] {
     const overtaken = this.#hand.filter((slot) => !this.board.honours(slot));
     if (overtaken.length > 0) this.#drop(overtaken);
     const spare = this.#hand.slice();
@@ -272,7 +290,7 @@ export class Pool {
         continue;
       }
       const group = groups.get(job.signature);
-      if (group === undefined) groups.set(job.signature, { jobs: [job], latest: job.deadline });
+      if (group === undefined) groups.set(job.signature, { first: job, jobs: [job], latest: job.deadline });
       else {
         group.jobs.push(job);
         group.latest = Math.max(group.latest, job.deadline);
@@ -281,21 +299,17 @@ export class Pool {
     if (spare.length > 0) this.#drop(spare);
     const notBefore = this.#notBefore;
     this.#notBefore = new Map();
-    const wants = new Map<string, Want>();
+    const wants: Wanted[] = [];
     for (const [signature, group] of groups) {
       const wait = notBefore.get(signature) ?? 0;
+      const want = wait > now ? null : this.#want(group, now);
       if (wait > now) this.#notBefore.set(signature, wait);
-      else {
-        const want = this.#want(group, now);
-        if (want !== null) wants.set(signature, want);
-      }
+      else if (want !== null) wants.push({ want, group });
     }
     return wants;
   }
 
-  #want({ jobs, latest }: Group, now: number): Want | null {
-    const first = jobs[0];
-    if (first === undefined) return null;
+  #want({ first, jobs, latest }: Group, now: number): Want | null {
     const n = Math.min(jobs.length, WANT_MAX);
     const count = Math.min(PICKS_MAX, n + PICKS_SPARE);
     let picks = this.board.picks(first, count, now, latest);
@@ -304,6 +318,12 @@ export class Pool {
       picks = this.board.picks(first, count, now, latest);
     }
     if (picks.length > 0) return { n, withinMs: latest - now, cost: first.cost, picks };
+    // All are busy until then, but a slot may come back: the jobs stay until their time is up.
+    if (!this.#isHopeless(first, latest, now)) return null;
+    if (now - this.#heardAt > LOOK_AGAIN_MS) {
+      this.#look = true;
+      return null;
+    }
     const error = this.#exhausted(first, now);
     for (const job of jobs) {
       this.#queue.remove(job);
@@ -312,22 +332,32 @@ export class Pool {
     return null;
   }
 
-  #exchange(wants: readonly (readonly [string, Want])[]): void {
+  /** No target that could serve the call is back in service by then, however free it may be. */
+  #isHopeless(job: Waiting, latest: number, now: number): boolean {
+    return this.board.backAt({ ...job, relaxed: true }, now) > latest;
+  }
+
+  #exchange(wants: readonly Wanted[]): void {
     this.#settleAt = Infinity;
+    this.#look = false;
     this.exchanger.run(
-      wants.map(([, want]) => want),
-      (reply) => {
+      wants.map(({ want }) => want),
+      (reply, standIn) => {
+        const now = this.exchanger.now();
+        this.#heardAt = now;
         for (const lease of reply.leases) {
           const to = this.board.get(lease.target);
-          if (to !== undefined) this.#hand.push({ ...lease, to });
+          if (to !== undefined) this.#hand.push({ ...lease, to, ...(standIn ? { standIn } : {}) });
         }
         this.#hand.sort((a, b) => a.at - b.at);
-        for (const [index, [signature]] of wants.entries()) {
+        for (const [index, { group }] of wants.entries()) {
           const retryAt = reply.retryAt[index];
-          if (typeof retryAt === "number") this.#notBefore.set(signature, retryAt);
+          if (typeof retryAt !== "number" || this.#isHopeless(group.first, group.latest, now)) continue;
+          this.#notBefore.set(group.first.signature, retryAt);
         }
+        // What this exchange could not deliver has no time of its own any more.
+        if (this.exchanger.unsettled && this.#settleAt === Infinity) this.#settleAt = this.exchanger.reachableAt;
         this.#suspect();
-        if (this.#closed) return;
         this.#pump();
       },
     );
@@ -339,45 +369,42 @@ export class Pool {
     for (const slot of spare) this.#giveBack(slot);
   }
 
-  #giveBack({ bucket, target, at, epoch }: Slot): void {
-    this.exchanger.settle({ bucket, target, at, epoch, outcome: "unused" });
-    this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + SETTLE_AFTER_MS);
+  #giveBack(slot: Slot): void {
+    this.exchanger.settle({ ...identityOf(slot), outcome: "unused" });
+    this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + (this.#closed ? 0 : SETTLE_AFTER_MS));
   }
 
   #expire(job: Waiting): void {
+    const retryAfterMs = this.#backlogMs();
     this.#queue.remove(job);
     job.reject(
       new SluiceError("wait_too_long", "No slot came free in time; send fewer calls, add keys or raise maxWaitMs.", {
-        retryAfterMs: this.#backlogMs(),
+        retryAfterMs,
       }),
     );
   }
 
   #exhausted(job: Waiting, now: number): SluiceError {
-    const readyAt = this.board.readyAt({ ...job, relaxed: true }, now);
-    if (this.board.readyAt({ ...job, needs: [], relaxed: true }, now) <= job.deadline) {
+    const backAt = this.board.backAt({ ...job, relaxed: true }, now);
+    if (this.board.backAt({ ...job, needs: [], relaxed: true }, now) <= job.deadline) {
       const needs = job.needs.join(", ");
       return new SluiceError(
         "pool_exhausted",
         `No target may serve this call (${needs}): the upstream refused it to each; add a key whose plan covers it.`,
-        {
-          retryAfterMs: Math.ceil(readyAt - now),
-        },
+        { retryAfterMs: Math.ceil(backAt - now) },
       );
     }
-    if (readyAt === Infinity) {
+    if (backAt === Infinity) {
       return new SluiceError(
         "pool_exhausted",
         "Every target is disabled; see /-/stats for the reasons and replace the keys.",
       );
     }
-    const retryAfterMs = Math.ceil(readyAt - now);
+    const retryAfterMs = Math.ceil(backAt - now);
     return new SluiceError(
       "pool_exhausted",
       `Every target is out of service; the first is back in ${seconds(retryAfterMs)}.`,
-      {
-        retryAfterMs,
-      },
+      { retryAfterMs },
     );
   }
 
@@ -414,6 +441,10 @@ export class Pool {
     if (event === null) return;
     this.#options.emit({ ...event, at: this.#options.clock.now(), upstream: this.#options.name });
   }
+}
+
+function identityOf({ bucket, target, at, epoch, standIn }: Slot): Omit<Settlement, "outcome"> {
+  return { bucket, target, at, epoch, ...(standIn === true ? { standIn } : {}) };
 }
 
 export function clientGone(): SluiceError {

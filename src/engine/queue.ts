@@ -6,6 +6,8 @@ import type { Target } from "./target.ts";
 /** A slot in a call's hand. */
 export interface Slot extends Lease {
   readonly to: Target;
+  /** Granted by this isolate itself while the ledger was out of reach. */
+  readonly standIn?: true;
 }
 
 /** A call that waits for a slot. */

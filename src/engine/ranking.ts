@@ -17,10 +17,8 @@ export interface Ranked extends HeapItem {
  */
 export class Ranking {
   readonly #ranked = new Map<string, Ranked>();
-  readonly #ready = new Heap<Ranked>((a, b) =>
-    a.penaltyMs !== b.penaltyMs ? a.penaltyMs < b.penaltyMs : a.rank < b.rank,
-  );
-  readonly #waiting = new Heap<Ranked>((a, b) => a.readyAt + a.penaltyMs < b.readyAt + b.penaltyMs);
+  readonly #ready = new Heap<Ranked>((a, b) => isBefore(a.penaltyMs - b.penaltyMs, a, b));
+  readonly #waiting = new Heap<Ranked>((a, b) => isBefore(a.readyAt + a.penaltyMs - (b.readyAt + b.penaltyMs), a, b));
   readonly #heapOf = new Map<Ranked, Heap<Ranked>>();
 
   /** Places (or moves) a target. */
@@ -79,4 +77,9 @@ export class Ranking {
     if (to === undefined) this.#heapOf.delete(ranked);
     else this.#heapOf.set(ranked, to);
   }
+}
+
+/** By the difference in cost, then by rank: the targets of one bucket always cost the same. */
+function isBefore(costlier: number, a: Ranked, b: Ranked): boolean {
+  return costlier !== 0 ? costlier < 0 : a.rank < b.rank;
 }

@@ -120,7 +120,6 @@ export function reactionTo(verdict: Verdict, needs: readonly string[], status: n
       // "Server too busy" may be the fault of one heavy query: it must not stop the whole pool, and it counts as a try.
       return { ...REPLAY, effects: backedOff(verdict, SHED_BACKOFF), free: !isShared(verdict) };
     case "network": {
-      if (verdict.scope.startsWith("ip")) return { ...REPLAY, ...cooled(verdict, "target", BLOCKED_MS) };
       // A node behind a well answering upstream gave up on this call: not the key's fault.
       const behind = verdict.scope.startsWith("node") && status === 200;
       if (behind) return { ...REPLAY, outcome: "neutral", effects: { error }, lastly: "answer" };

@@ -139,8 +139,9 @@ async function answerMatch(
 ): Promise<Response> {
   const { method } = visit.request;
   if (entry.kind === "lost") {
-    throw new SluiceError("route_unknown", `Upstream ${entry.upstream.name} has no such route.`, {
-      facts: { routes: entry.routes },
+    const { upstream, routes } = entry;
+    throw new SluiceError("route_unknown", `${upstream.name} has no such route; it has ${routes.join(", ")}.`, {
+      facts: { routes },
     });
   }
   if (entry.kind === "call") {

@@ -1,5 +1,5 @@
 import type { BucketTerms } from "../ports/ledger.ts";
-import type { BucketState } from "../ports/state.ts";
+import type { BucketState, Gate } from "../ports/state.ts";
 import { rateAt } from "./gate.ts";
 import { DAY_MS } from "./window.ts";
 
@@ -9,6 +9,8 @@ const SHARE_SHRINK = 0.7;
 const SHARE_FLOOR = 0.2;
 /** … and comes back by this much a second. */
 const SHARE_REGAIN_PER_S = 0.05;
+/** Foreign use counts as going on for this long after a refusal within the ceiling. */
+const FOREIGN_USE_MS = 600_000;
 /** A learnt ceiling is tried 5 % higher after this long without a refusal. */
 const RAISE_AFTER_MS = 600_000;
 const RAISE_FACTOR = 1.05;
@@ -46,6 +48,11 @@ export function shareAt(bucket: BucketState, now: number): number {
   return Math.min(1, bucket.share + (SHARE_REGAIN_PER_S * Math.max(0, now - bucket.shareAt)) / 1_000);
 }
 
+/** Whether somebody else seems to spend the account too. The share alone does not tell: it is whole again in seconds. */
+export function hasForeignUse(bucket: BucketState, now: number): boolean {
+  return bucket.share < 1 && now < bucket.shareAt + FOREIGN_USE_MS;
+}
+
 /**
  * Milliseconds between two calls that leave at `at` and after. Call i is counted up to `jitterMs` late, so no window of
  * `windowMs`, aligned or not, holds more than N calls if and only if the gap is at least (window + jitter) / N.
@@ -67,20 +74,21 @@ export function dayReadyAt(bucket: BucketState, terms: BucketTerms): number {
   return gap === 0 ? 0 : bucket.dayTat - gap * Math.min(DAY_BURST, (terms.dailyStop ?? 0) / 10);
 }
 
-/** Takes the instant `at` off the timeline. */
+/** Takes the instant `at` off the timeline. `gate` is the target's: one that is coming back slows its bucket too. */
 export function take(
   bucket: BucketState,
   terms: BucketTerms,
-  slot: { at: number; cost: number; client: string; reissued: boolean },
+  slot: { at: number; cost: number; client: string; reissued: boolean; gate: Gate },
 ): BucketState {
-  const { at, cost, client, reissued } = slot;
+  const { at, cost, client, reissued, gate } = slot;
+  const slowed = Math.min(1, rateAt(gate, at) / rateAt(bucket.gate, at));
   return {
     ...bucket,
     limit: ceiling(bucket, terms),
-    tat: reissued ? bucket.tat : at + cost * gapAt(bucket, terms, at),
+    tat: reissued ? bucket.tat : at + (cost * gapAt(bucket, terms, at)) / slowed,
     last: Math.max(bucket.last, at),
     dayTat: dayGap(terms) === 0 ? bucket.dayTat : Math.max(bucket.dayTat, at) + cost * dayGap(terms),
-    holder: client,
+    holder: reissued ? bucket.holder : client,
     free: bucket.free.filter((free) => free > at),
   };
 }
@@ -88,14 +96,25 @@ export function take(
 /** Puts a slot that nobody used back, if it is still ahead and was granted under the present calibration. */
 export function giveBack(bucket: BucketState, slot: { at: number; epoch: number }, now: number): BucketState {
   if (slot.epoch !== bucket.epoch || slot.at <= now || bucket.free.includes(slot.at)) return bucket;
-  return { ...bucket, free: [...bucket.free, slot.at].sort((a, b) => a - b).slice(0, FREE_MAX) };
+  const ahead = bucket.free.filter((at) => at > now);
+  return { ...bucket, free: [...ahead, slot.at].sort((a, b) => a - b).slice(0, FREE_MAX) };
 }
 
-/** Settles the difference between reserved and real cost. A refund never reaches behind now or the latest grant. */
-export function adjustCost(bucket: BucketState, terms: BucketTerms, units: number, now: number): BucketState {
+/**
+ * Settles the difference between reserved and real cost. Debts are paid from now on. A refund never reaches behind now,
+ * and only the latest slot can have one: what an earlier call reserved too much lies behind the timeline's end.
+ */
+export function adjustCost(
+  bucket: BucketState,
+  terms: BucketTerms,
+  slot: { at: number; epoch: number; units: number },
+  now: number,
+): BucketState {
   const gap = gapAt(bucket, terms, now);
+  if (slot.units >= 0) return { ...bucket, tat: Math.max(bucket.tat, now) + slot.units * gap };
+  if (slot.epoch !== bucket.epoch || slot.at !== bucket.last) return bucket;
   const floor = Math.min(bucket.tat, Math.max(now, bucket.last + gap));
-  return { ...bucket, tat: Math.max(floor, bucket.tat + units * gap) };
+  return { ...bucket, tat: Math.max(floor, bucket.tat + slot.units * gap) };
 }
 
 /**
@@ -111,7 +130,8 @@ export function recalibrate(
   const limit = ceiling(bucket, terms);
   const raiseAt = now + RAISE_AFTER_MS;
   const anew = { ...bucket, limit, raiseAt, epoch: bucket.epoch + 1, free: [] };
-  const stated = refusal.stated;
+  // A pace of zero would never be refused again, and so never unlearnt.
+  const stated = refusal.stated !== null && refusal.stated > 0 ? refusal.stated : null;
   if (stated !== null && stated < limit) {
     return { ...anew, limit: stated, limitSource: "observed", tat: Math.max(bucket.tat, now) + terms.windowMs };
   }

@@ -1,10 +1,10 @@
 import type { Changes, ExchangeReply, ExchangeRequest, Lease, Pick, Want } from "../ports/ledger.ts";
 import type { BucketState, ClientState, PoolHead, TargetState } from "../ports/state.ts";
 import { dayReadyAt, newBucket, take } from "./bucket.ts";
-import { follow, remember, suspect } from "./coincidence.ts";
+import { follow, remember, standing, suspect } from "./coincidence.ts";
 import { opensAt, pass, PROBE_TTL_MS } from "./gate.ts";
 import { dayEnds, newTarget, settle } from "./settle.ts";
-import { count, countDay, usedToday } from "./window.ts";
+import { count, countDay, isSpent } from "./window.ts";
 
 /** No slot is granted further ahead: what an isolate holds when it dies lapses within this time. */
 export const HORIZON_MS = 1_500;
@@ -17,8 +17,8 @@ const CLIENT_LIVE_MS = 30_000;
 /** … and is forgotten after this long, or when there are too many: a repeated request of its would settle again. */
 const CLIENT_KEPT_MS = 300_000;
 const CLIENTS_MAX = 512;
-/** Soonest that asking again for a refused slot is worth while. */
-const RETRY_MIN_MS = 20;
+/** Soonest that asking again for a refused slot is worth while: a few have come within the horizon by then. */
+const RETRY_MIN_MS = 100;
 
 /** What the reducer may read of one pool. */
 export interface PoolRows {
@@ -44,6 +44,7 @@ export const EMPTY_HEAD: PoolHead = {
   clients: {},
   recent: [],
   coincidences: {},
+  suspicions: [],
 };
 
 export const NO_CHANGES: Changes = { buckets: {}, targets: {} };
@@ -77,6 +78,7 @@ class Exchange {
   readonly #buckets = new Map<string, BucketState>();
   readonly #targets = new Map<string, TargetState>();
   #coincidences: PoolHead["coincidences"];
+  #suspicions: PoolHead["suspicions"];
 
   constructor(rows: PoolRows, request: ExchangeRequest, clockNow: number) {
     this.#rows = rows;
@@ -85,6 +87,7 @@ class Exchange {
     this.#client = request.id.slice(0, request.id.lastIndexOf(":"));
     this.#version = rows.head.version + 1;
     this.#coincidences = rows.head.coincidences;
+    this.#suspicions = rows.head.suspicions;
   }
 
   run(): ExchangeResult {
@@ -111,6 +114,7 @@ class Exchange {
         clients,
         recent: remember(head.recent, used),
         coincidences: this.#coincidences,
+        suspicions: this.#suspicions,
       },
       buckets: this.#buckets,
       targets: this.#targets,
@@ -120,7 +124,7 @@ class Exchange {
         now: this.#now,
         demand: (arrivals * 1_000) / DEMAND_TAU_MS,
         clients: live(clients, this.#now),
-        suspicions: suspect(this.#coincidences),
+        suspicions: standing(this.#suspicions, this.#now),
       },
     };
   }
@@ -148,6 +152,7 @@ class Exchange {
         const call = { bucket: item.bucket, at: item.at, refused: item.observedLimit !== undefined };
         const evidence = { recent: this.#rows.head.recent, coincidences: this.#coincidences };
         this.#coincidences = follow(evidence, call, terms.windowMs);
+        if (call.refused) this.#suspicions = suspect(this.#coincidences, this.#suspicions, this.#now);
       }
     }
   }
@@ -172,7 +177,7 @@ class Exchange {
       let soonest = Infinity;
       for (const pick of want.picks) {
         if (spent.has(pick)) continue;
-        const at = this.#startOf(pick, want.ignoreCooldown === true);
+        const at = this.#startOf(pick, want);
         soonest = Math.min(soonest, at);
         if (at > latest || at + pick.penaltyMs >= bestCost) continue;
         best = pick;
@@ -187,37 +192,41 @@ class Exchange {
   }
 
   /** Earliest instant at which a call could leave by this pick, epoch ms; Infinity when it may not at all. */
-  #startOf(pick: Pick, ignoreCooldown: boolean): number {
+  #startOf(pick: Pick, { cost, ignoreCooldown }: Want): number {
     const bucket = this.#bucket(pick.bucket);
     const target = this.#target(pick.target);
     const { terms, leadMs, skewMs, dice } = this.#request;
     if (target.disabled !== null) return Infinity;
     if (pick.probe === true && target.health.probeAt > this.#now) return Infinity;
     const soonest = this.#now + leadMs;
-    const gates = ignoreCooldown ? 0 : Math.max(opensAt(bucket.gate), opensAt(target.gate));
+    const gates = ignoreCooldown === true ? 0 : Math.max(opensAt(bucket.gate), opensAt(target.gate));
     const dayReady = dayReadyAt(bucket, terms);
-    const free = bucket.free.find((at) => at >= Math.max(soonest, gates, dayReady));
+    // What a returned slot had reserved is not known: it may be too little for a call of several units.
+    const free = cost > 1 ? undefined : bucket.free.find((at) => at >= Math.max(soonest, gates, dayReady));
     const handover = bucket.holder === this.#client || bucket.holder === "" ? 0 : Math.min(skewMs, HANDOVER_MAX_MS);
     const at = free ?? Math.max(soonest, bucket.tat + handover, gates, dayReady);
-    const dayIsSpent = terms.dailyStop !== null && usedToday(bucket.today, at) >= terms.dailyStop;
-    return dayIsSpent ? Math.max(at, dayEnds(at, dice)) : at;
+    return isSpent(bucket.today, at, terms.dailyStop) ? Math.max(at, dayEnds(at, dice)) : at;
   }
 
   #grant(pick: Pick, at: number, cost: number, want: number): Lease {
-    const bucket = this.#bucket(pick.bucket);
-    const target = this.#target(pick.target);
     const { terms } = this.#request;
+    const before = this.#bucket(pick.bucket);
+    const bucket = { ...before, gate: pass(before.gate, at, this.#client) };
+    const target = this.#target(pick.target);
+    const gate = pass(target.gate, at, this.#client);
     const reissued = bucket.free.includes(at);
-    const taken = take(bucket, terms, { at, cost, client: this.#client, reissued });
     const health = pick.probe === true ? { ...target.health, probeAt: at + PROBE_TTL_MS } : target.health;
     this.#write(
       pick.bucket,
-      { ...taken, gate: pass(bucket.gate, at, this.#client), today: countDay(bucket.today, at, 1) },
+      {
+        ...take(bucket, terms, { at, cost, client: this.#client, reissued, gate }),
+        today: countDay(bucket.today, at, 1),
+      },
       pick.target,
       {
         ...target,
         health,
-        gate: pass(target.gate, at, this.#client),
+        gate,
         window: count(target.window, this.#now, 1, 0),
         lastAt: Math.max(target.lastAt, at),
         today: countDay(target.today, at, 1),

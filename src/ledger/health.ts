@@ -32,8 +32,8 @@ export function observe(health: HealthState, good: boolean, now: number): Health
 
 /**
  * The share of calls that is expected to fail, in [0, 1]: the faded failure rate, discounted by the chance that the
- * target has got well meanwhile. That chance follows from the good answers in a row: a target that fails always is
- * believed after one, one that fails at 13 % only after a dozen.
+ * target has got well meanwhile. That chance follows from the good answers in a row: a target that has long failed
+ * always is believed after three, one that failed at 13 % only after a score.
  */
 export function sickness(health: HealthState, now: number): number {
   const fade = 2 ** ((health.at - now) / HALF_LIFE_MS);

@@ -50,7 +50,8 @@ class Pool {
   }
 
   #changes(since: number): Changes {
-    if (since >= this.head.version) return NO_CHANGES;
+    // A client that knows more than there is comes from another life of this ledger: it knows nothing of this one.
+    if (since >= this.head.version) since = 0;
     const buckets: Record<string, BucketState> = {};
     const targets: Record<string, TargetState> = {};
     const complete = since >= (this.#log[0]?.version ?? 0) - 1;

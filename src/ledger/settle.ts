@@ -1,9 +1,9 @@
 import type { BucketTerms, Settlement } from "../ports/ledger.ts";
 import type { BucketState, TargetState } from "../ports/state.ts";
 import { adjustCost, giveBack, raise, recalibrate } from "./bucket.ts";
-import { abandon, cool, succeed } from "./gate.ts";
+import { abandon, closedAfter, cool, PROBE_TTL_MS, succeed } from "./gate.ts";
 import { observe, UNKNOWN_HEALTH } from "./health.ts";
-import { count, countDay, DAY_MS, dayOf, EMPTY_WINDOW } from "./window.ts";
+import { count, countDay, DAY_MS, dayOf, EMPTY_WINDOW, spendDay } from "./window.ts";
 
 /** After midnight UTC the parked come back one by one within a minute, not all at once. */
 const UNPARK_FROM_MS = 5_000;
@@ -46,10 +46,20 @@ interface Moment {
 }
 
 /** Enters what became of one slot. */
-export function settle({ bucket, target }: Rows, item: Settlement, moment: Moment): Rows {
+export function settle(rows: Rows, item: Settlement, moment: Moment): Rows {
+  if (item.standIn === true && item.outcome === "unused") return rows;
+  const { bucket, target } = item.standIn === true ? counted(rows, item, moment.now) : rows;
   return item.outcome === "unused"
     ? { bucket: returned(bucket, item, moment.now), target: unsent(target, item, moment.now) }
     : { bucket: settleBucket(bucket, item, moment), target: settleTarget(target, item, moment) };
+}
+
+/** The rows as if the ledger had granted the slot. */
+function counted({ bucket, target }: Rows, { at }: Settlement, now: number): Rows {
+  return {
+    bucket: { ...bucket, today: countDay(bucket.today, at, 1) },
+    target: { ...target, window: count(target.window, now, 1, 0), today: countDay(target.today, at, 1) },
+  };
 }
 
 function returned(bucket: BucketState, item: Settlement, now: number): BucketState {
@@ -58,8 +68,11 @@ function returned(bucket: BucketState, item: Settlement, now: number): BucketSta
 }
 
 function unsent(target: TargetState, item: Settlement, now: number): TargetState {
+  const { health } = target;
   return {
     ...target,
+    // The probe of a sick target was not made: whoever comes next may make it.
+    health: health.probeAt === item.at + PROBE_TTL_MS ? { ...health, probeAt: now } : health,
     gate: abandon(target.gate, item.at, now),
     window: count(target.window, now, -1, 0),
     today: countDay(target.today, item.at, -1),
@@ -69,7 +82,7 @@ function unsent(target: TargetState, item: Settlement, now: number): TargetState
 function settleBucket(bucket: BucketState, item: Settlement, moment: Moment): BucketState {
   const { terms, now, dice } = moment;
   let next = bucket;
-  if (item.costDelta !== undefined) next = adjustCost(next, terms, item.costDelta, now);
+  if (item.costDelta !== undefined) next = adjustCost(next, terms, { ...item, units: item.costDelta }, now);
   if (item.observedLimit !== undefined) {
     next = recalibrate(next, terms, { stated: item.observedLimit, epoch: item.epoch }, now);
   }
@@ -83,8 +96,9 @@ function settleBucket(bucket: BucketState, item: Settlement, moment: Moment): Bu
       free: [],
     };
   }
-  if (item.parkDay) {
-    next = { ...next, gate: cool(next.gate, dayEnds(item.at, dice), item.error ?? "day", true), free: [] };
+  if (item.parkDay && dayEnds(item.at, dice) > now) {
+    const gate = cool(next.gate, dayEnds(item.at, dice), item.error ?? "day", true);
+    next = { ...next, gate, free: [], today: spendDay(next.today, item.at) };
   }
   return next;
 }
@@ -101,8 +115,11 @@ function settleTarget(target: TargetState, item: Settlement, moment: Moment): Ta
     failed: target.failed + (bad ? 1 : 0),
     lastError: item.error ?? target.lastError,
   };
-  if (good) next = { ...next, strikes: 0, gate: succeed(next.gate, item.at, now, 2 * terms.windowMs) };
-  if (item.backoff !== undefined) next = backOff(next, item.backoff, moment);
+  if (good) {
+    const strikes = closedAfter(next.gate, item.at) ? next.strikes : 0;
+    next = { ...next, strikes, gate: succeed(next.gate, item.at, now, 2 * terms.windowMs) };
+  }
+  if (item.backoff !== undefined && !closedAfter(next.gate, item.at)) next = backOff(next, item.backoff, moment);
   if (item.cool?.what === "target") {
     next = { ...next, gate: cool(next.gate, now + item.cool.ms, item.cool.reason, isLong(item.cool.ms, terms)) };
   }
@@ -111,9 +128,8 @@ function settleTarget(target: TargetState, item: Settlement, moment: Moment): Ta
   return next;
 }
 
-/** Escalates once per cooldown: calls that were under way when it began report the same fault again. */
+/** Escalates; not for calls that were under way when the cooldown began, which report the same fault again. */
 function backOff(target: TargetState, backoff: NonNullable<Settlement["backoff"]>, moment: Moment): TargetState {
-  if (target.gate.kind === "cooling" && target.gate.until > moment.now) return target;
   const ms = Math.min(backoff.capMs, backoff.baseMs * 2 ** target.strikes * (1 + moment.dice / 4));
   const gate = cool(target.gate, moment.now + ms, backoff.reason, isLong(ms, moment.terms));
   return { ...target, gate, strikes: Math.min(target.strikes + 1, 30) };

@@ -49,5 +49,16 @@ export function usedToday(today: DayCount, now: number): number {
 export function countDay(today: DayCount, at: number, calls: number): DayCount {
   const day = dayOf(at);
   if (day < today.day) return today;
-  return { day, used: Math.max(0, (day === today.day ? today.used : 0) + calls) };
+  return day === today.day ? { ...today, used: Math.max(0, today.used + calls) } : { day, used: Math.max(0, calls) };
+}
+
+/** The upstream says that the UTC day of `at` is spent; a day gone by is dropped. */
+export function spendDay(today: DayCount, at: number): DayCount {
+  return dayOf(at) < today.day ? today : { ...countDay(today, at, 0), spent: true };
+}
+
+/** Whether the UTC day of `at` takes no more calls. */
+export function isSpent(today: DayCount, at: number, stop: number | null): boolean {
+  if (today.spent === true && today.day === dayOf(at)) return true;
+  return stop !== null && usedToday(today, at) >= stop;
 }

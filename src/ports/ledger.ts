@@ -65,6 +65,8 @@ export interface Settlement {
   readonly cannot?: { readonly need: string; readonly ms: number };
   /** Units to add to (or give back from) the cost that was reserved. */
   readonly costDelta?: number;
+  /** The slot was granted by the isolate itself while the ledger was out of reach: it is in none of its counts yet. */
+  readonly standIn?: true;
 }
 
 /** An operator's decision about a target. */

@@ -35,6 +35,8 @@ export interface DayCount {
   /** floor(epoch ms / 86 400 000). */
   readonly day: number;
   readonly used: number;
+  /** The upstream itself said that this day's quota is gone. */
+  readonly spent?: true;
 }
 
 /** One account, organisation or endpoint: the unit that the upstream counts in. */
@@ -87,10 +89,13 @@ export interface TargetState {
 /** Buckets whose refusals come together although each is within its own ceiling: probably one account. */
 export interface Suspicion {
   readonly buckets: readonly string[];
-  /** Refused share of calls while the others were in use, and while they were not. */
-  readonly together: number;
-  readonly alone: number;
-  readonly calls: number;
+  /** How long these and no others have been suspected, epoch ms. */
+  readonly since: number;
+  /** Calls of the others within the window before a refusal, and before any call, on average. */
+  readonly before: number;
+  readonly usual: number;
+  /** Refusals that this rests on. */
+  readonly refused: number;
 }
 
 /** What the ledger keeps of one client of a pool. */
@@ -99,12 +104,18 @@ export interface ClientState {
   readonly seenAt: number;
 }
 
+/**
+ * How the refusals of one bucket go with the use of another. `usual`: the other's calls within the window before one of
+ * the bucket's latest calls, on average, and `square` the mean of their squares; `excess`: its calls before refusals
+ * beyond the usual, all together, and `variance` that of chance.
+ */
+export type Partner = readonly [usual: number, square: number, excess: number, variance: number];
+
 /** How the refusals of one bucket go with the use of the others (evidence for account groups). */
 export interface Coincidence {
   readonly calls: number;
   readonly refused: number;
-  /** Per other bucket: calls and refusals while that bucket was in use within the window before. */
-  readonly with: Readonly<Record<string, readonly [calls: number, refused: number]>>;
+  readonly with: Readonly<Record<string, Partner>>;
 }
 
 /** The pool's own row. */
@@ -119,4 +130,5 @@ export interface PoolHead {
   /** The latest instants used, newest last, for `coincidences`. */
   readonly recent: readonly (readonly [bucket: string, at: number])[];
   readonly coincidences: Readonly<Record<string, Coincidence>>;
+  readonly suspicions: readonly Suspicion[];
 }

@@ -105,11 +105,14 @@ describe("base URLs", () => {
   });
 
   it.each([
-    ["nonsense", "baseUrls[0] is not a URL"],
-    ["ftp://example.org/api", "baseUrls[0] is neither http nor https"],
-    ["https://user:hushhushhush@example.org/api", "baseUrls[0] has a user or password"],
-    ["https://example.org/api?ApiKey=hushhushhush", "baseUrls[0] has an apikey in it"],
-    ["https://a.example,https://b.example,https://c.example", "baseUrls has 3 entries for 2 keys"],
+    ["nonsense", "baseUrls[0] (ETHERSCAN_BASE_URLS) is not a URL"],
+    ["ftp://example.org/api", "baseUrls[0] (ETHERSCAN_BASE_URLS) is neither http nor https"],
+    ["https://user:hushhushhush@example.org/api", "baseUrls[0] (ETHERSCAN_BASE_URLS) has a user or password"],
+    ["https://example.org/api?ApiKey=hushhushhush", "baseUrls[0] (ETHERSCAN_BASE_URLS) has an apikey in it"],
+    [
+      "https://a.example,https://b.example,https://c.example",
+      "baseUrls (ETHERSCAN_BASE_URLS) has 3 entries for 2 keys",
+    ],
   ])("%s is refused", (baseUrls, expected) => {
     const message = failure({ keys: KEYS.slice(0, 2), baseUrls });
     expect(message).toContain(expected);
@@ -149,12 +152,16 @@ describe("groups", () => {
 describe("a wrong option", () => {
   const [a = "", b = ""] = KEYS;
   it.each([
-    ["a duplicate", { keys: [a, b, a] }, `keys[2] (fingerprint ${fingerprint(a)}) is the same as keys[0]`],
-    ["an empty entry", { keys: `${a},,${b}` }, "keys[1] is empty"],
-    ["an empty entry of a list", { keys: [a, ""] }, "keys[1] is empty"],
-    ["white space", { keys: [a, `${b} `] }, "keys[1] (fingerprint "],
+    [
+      "a duplicate",
+      { keys: [a, b, a] },
+      `keys[2] (ETHERSCAN_KEYS, fingerprint ${fingerprint(a)}) is the same as keys[0]`,
+    ],
+    ["an empty entry", { keys: `${a},,${b}` }, "keys[1] (ETHERSCAN_KEYS) is empty"],
+    ["an empty entry of a list", { keys: [a, ""] }, "keys[1] (ETHERSCAN_KEYS) is empty"],
+    ["white space", { keys: [a, `${b} `] }, "keys[1] (ETHERSCAN_KEYS, fingerprint "],
     ["quotes", { keys: `"${a}",${b}` }, "has quotes; write the key without them"],
-    ["a placeholder", { keys: "YourApiKeyToken" }, "keys[0] (fingerprint "],
+    ["a placeholder", { keys: "YourApiKeyToken" }, "keys[0] (ETHERSCAN_KEYS, fingerprint "],
     ["another placeholder", { keys: [a, "<your-key>"] }, "is a placeholder"],
     ["a strange character", { keys: [`${a}\u200b`] }, "has a character that no key has"],
     ["keys of a wrong type", { keys: 7 }, "keys is neither a string nor a list of strings"],

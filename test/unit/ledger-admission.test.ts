@@ -1,88 +1,39 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { EMPTY_HEAD, exchange, HORIZON_MS, type PoolRows } from "../../src/ledger/exchange.ts";
-import type { BucketTerms, ExchangeRequest, Lease, Settlement, Want } from "../../src/ports/ledger.ts";
-import type { BucketState, PoolHead, TargetState } from "../../src/ports/state.ts";
-
-const TERMS: BucketTerms = { limit: 3, windowMs: 1_000, jitterMs: 75, dailyStop: null, dailyPacing: false };
-const START = Date.UTC(2026, 10, 29, 12);
-
-/** A store as plain as can be: applies what the reducer returns. */
-class Store implements PoolRows {
-  head: PoolHead = EMPTY_HEAD;
-  readonly buckets = new Map<string, BucketState>();
-  readonly targets = new Map<string, TargetState>();
-  bucket(id: string) {
-    return this.buckets.get(id);
-  }
-  target(id: string) {
-    return this.targets.get(id);
-  }
-  run(now: number, request: Partial<ExchangeRequest>) {
-    const result = exchange(this, { ...BASE, ...request }, now);
-    this.head = result.head;
-    for (const [id, row] of result.buckets) this.buckets.set(id, row);
-    for (const [id, row] of result.targets) this.targets.set(id, row);
-    return result.reply;
-  }
-}
-
-const BASE: ExchangeRequest = {
-  id: "a:1",
-  terms: TERMS,
-  settle: [],
-  want: [],
-  arrived: 0,
-  since: 0,
-  leadMs: 0,
-  skewMs: 0,
-  dice: 0.5,
-};
-
-function wanting(n: number, withinMs = HORIZON_MS, pick: Partial<Want["picks"][number]> = {}): Want {
-  return { n, withinMs, cost: 1, picks: [{ bucket: "b", target: "t", penaltyMs: 0, ...pick }] };
-}
-
-function settled(lease: Lease, outcome: Settlement["outcome"], more: Partial<Settlement> = {}): Settlement {
-  const { bucket, target, at, epoch } = lease;
-  return { bucket, target, at, epoch, outcome, ...more };
-}
-
-/** The most instants in any window of `length` that starts at one of them. */
-function most(instants: readonly number[], length: number): number {
-  const sorted = [...instants].sort((a, b) => a - b);
-  return Math.max(0, ...sorted.map((from) => sorted.filter((at) => at >= from && at < from + length).length));
-}
+import { HORIZON_MS } from "../../src/ledger/exchange.ts";
+import type { Lease, Settlement, Want } from "../../src/ports/ledger.ts";
+import type { TargetState } from "../../src/ports/state.ts";
+import { busiest, NOON, PureStore, settled, TERMS, wanting } from "../fixtures/pure-store.ts";
 
 describe("exchange: slots", () => {
   it("spaces three calls a second by (window + jitter) / 3", () => {
-    const store = new Store();
-    const { leases } = store.run(START, { want: [wanting(4)] });
-    expect(leases.map(({ at }) => Math.round(at - START))).toEqual([0, 358, 717, 1075]);
+    const store = new PureStore();
+    const { leases } = store.run(NOON, { want: [wanting(4)] });
+    expect(leases.map(({ at }) => Math.round(at - NOON))).toEqual([0, 358, 717, 1075]);
   });
 
   it("refuses without consuming a slot when the deadline comes before the slot", () => {
-    const store = new Store();
-    store.run(START, { want: [wanting(1)] });
+    const store = new PureStore();
+    store.run(NOON, { want: [wanting(1)] });
     const before = store.bucket("b")?.tat;
-    const { leases, retryAt } = store.run(START, { id: "a:2", want: [wanting(1, 300)] });
+    const { leases, retryAt } = store.run(NOON, { id: "a:2", want: [wanting(1, 300)] });
     expect(leases).toEqual([]);
-    expect(retryAt[0]).toBeGreaterThan(START);
+    expect(retryAt[0]).toBeGreaterThan(NOON);
     expect(store.bucket("b")?.tat).toBe(before);
   });
 
   it("grants nothing beyond the horizon, however many are wanted", () => {
-    const { leases, retryAt } = new Store().run(START, { want: [wanting(50, 60_000)] });
+    const { leases, retryAt } = new PureStore().run(NOON, { want: [wanting(50, 60_000)] });
     expect(leases).toHaveLength(5);
-    expect(Math.max(...leases.map(({ at }) => at))).toBeLessThanOrEqual(START + HORIZON_MS);
+    expect(Math.max(...leases.map(({ at }) => at))).toBeLessThanOrEqual(NOON + HORIZON_MS);
     expect(retryAt[0]).not.toBeNull();
   });
 
   it("reissues a returned slot first, and only while it lies ahead", () => {
-    const store = new Store();
-    const { leases } = store.run(START, { want: [wanting(3)] });
+    const store = new PureStore();
+    const { leases } = store.run(NOON, { want: [wanting(3)] });
     const second = leases[1] as Lease;
-    const again = store.run(START + 10, { id: "a:2", settle: [settled(second, "unused")], want: [wanting(1)] });
+    const again = store.run(NOON + 10, { id: "a:2", settle: [settled(second, "unused")], want: [wanting(1)] });
     expect(again.leases[0]?.at).toBe(second.at);
     const third = leases[2] as Lease;
     const late = store.run(third.at + 1, { id: "a:3", settle: [settled(third, "unused")], want: [wanting(1)] });
@@ -102,9 +53,9 @@ describe("exchange: slots", () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const store = new Store();
+        const store = new PureStore();
         const sequence = { a: 0, b: 0, c: 0 };
-        let now = START;
+        let now = NOON;
         let open: Lease[] = [];
         const sent: number[] = [];
         for (const { waitMs, client, n, withinMs, returned, refused, repeat, skew } of steps) {
@@ -134,7 +85,7 @@ describe("exchange: slots", () => {
         // What is still held is sent at its instant unless a recalibration made it void.
         const epoch = store.bucket("b")?.epoch ?? 0;
         sent.push(...open.filter((lease) => lease.epoch === epoch).map(({ at }) => at));
-        expect(most(sent, TERMS.windowMs)).toBeLessThanOrEqual(3);
+        expect(busiest(sent, TERMS.windowMs)).toBeLessThanOrEqual(3);
       }),
       { numRuns: 300 },
     );
@@ -143,15 +94,15 @@ describe("exchange: slots", () => {
   it("settles a request once, however often it is delivered", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 0, max: 3 }), (times, later) => {
-        const once = new Store();
-        const often = new Store();
+        const once = new PureStore();
+        const often = new PureStore();
         for (const store of [once, often]) {
-          const { leases } = store.run(START, { want: [wanting(1)] });
+          const { leases } = store.run(NOON, { want: [wanting(1)] });
           const request = {
             id: "a:2",
             settle: [settled(leases[0] as Lease, "failed", { backoff: { baseMs: 500, capMs: 30_000, reason: "x" } })],
           };
-          for (let i = 0; i < (store === once ? 1 : times + 1); i++) store.run(START + 100 * (i + 1) * later, request);
+          for (let i = 0; i < (store === once ? 1 : times + 1); i++) store.run(NOON + 100 * (i + 1) * later, request);
         }
         const strip = (state: TargetState | undefined) => ({ ...state, version: 0 });
         if (later === 0) expect(strip(often.target("t"))).toEqual(strip(once.target("t")));
@@ -162,44 +113,44 @@ describe("exchange: slots", () => {
   });
 
   it("a bucket whose members are several targets is one timeline", () => {
-    const store = new Store();
+    const store = new PureStore();
     const want = (target: string): Want => ({
       n: 2,
       withinMs: 5_000,
       cost: 1,
       picks: [{ bucket: "b", target, penaltyMs: 0 }],
     });
-    const { leases } = store.run(START, { want: [want("t1"), want("t2")] });
-    expect(leases.map(({ at }) => Math.round(at - START))).toEqual([0, 358, 717, 1075]);
+    const { leases } = store.run(NOON, { want: [want("t1"), want("t2")] });
+    expect(leases.map(({ at }) => Math.round(at - NOON))).toEqual([0, 358, 717, 1075]);
   });
 
   it("takes the cheapest place by start + penalty, the first of equals", () => {
-    const store = new Store();
+    const store = new PureStore();
     const picks = [
       { bucket: "sick", target: "sick", penaltyMs: 500 },
       { bucket: "b1", target: "b1", penaltyMs: 0 },
       { bucket: "b2", target: "b2", penaltyMs: 0 },
     ];
-    const { leases } = store.run(START, { want: [{ n: 6, withinMs: 1_500, cost: 1, picks }] });
+    const { leases } = store.run(NOON, { want: [{ n: 6, withinMs: 1_500, cost: 1, picks }] });
     expect(leases.map(({ target }) => target)).toEqual(["b1", "b2", "b1", "b2", "sick", "b1"]);
   });
 
   it("a weighted call takes as many gaps as it costs, and its refund never reaches behind now", () => {
-    const store = new Store();
+    const store = new PureStore();
     const heavy = { ...wanting(1), cost: 3 };
-    const { leases } = store.run(START, { want: [heavy] });
-    expect(Math.round((store.bucket("b")?.tat ?? 0) - START)).toBe(1_075);
-    store.run(START + 100, { id: "a:2", settle: [settled(leases[0] as Lease, "ok", { costDelta: -2 })] });
-    expect(Math.round((store.bucket("b")?.tat ?? 0) - START)).toBe(358);
-    store.run(START + 5_000, { id: "a:3", settle: [settled(leases[0] as Lease, "ok", { costDelta: 2 })] });
-    expect(store.bucket("b")?.tat).toBeGreaterThanOrEqual(START + 358);
+    const { leases } = store.run(NOON, { want: [heavy] });
+    expect(Math.round((store.bucket("b")?.tat ?? 0) - NOON)).toBe(1_075);
+    store.run(NOON + 100, { id: "a:2", settle: [settled(leases[0] as Lease, "ok", { costDelta: -2 })] });
+    expect(Math.round((store.bucket("b")?.tat ?? 0) - NOON)).toBe(358);
+    store.run(NOON + 5_000, { id: "a:3", settle: [settled(leases[0] as Lease, "ok", { costDelta: 2 })] });
+    expect(store.bucket("b")?.tat).toBeGreaterThanOrEqual(NOON + 358);
   });
 
   it("charges the uncertainty of clocks when another client takes over a bucket", () => {
-    const store = new Store();
-    store.run(START, { want: [wanting(1)] });
-    const { leases } = store.run(START, { id: "b:1", skewMs: 30, want: [wanting(1)] });
-    expect(Math.round((leases[0]?.at ?? 0) - START)).toBe(358 + 30);
+    const store = new PureStore();
+    store.run(NOON, { want: [wanting(1)] });
+    const { leases } = store.run(NOON, { id: "b:1", skewMs: 30, want: [wanting(1)] });
+    expect(Math.round((leases[0]?.at ?? 0) - NOON)).toBe(358 + 30);
   });
 });
 
@@ -207,8 +158,8 @@ describe("exchange: the day", () => {
   const daily = { ...TERMS, dailyStop: 2 };
 
   it("stops at the daily stop until 5 to 60 s after midnight UTC", () => {
-    const store = new Store();
-    expect(store.run(START, { terms: daily, want: [wanting(3)] }).leases).toHaveLength(2);
+    const store = new PureStore();
+    expect(store.run(NOON, { terms: daily, want: [wanting(3)] }).leases).toHaveLength(2);
     const midnight = Date.UTC(2026, 10, 30);
     expect(store.run(midnight - 2_000, { id: "a:2", terms: daily, want: [wanting(1)] }).leases).toEqual([]);
     const { leases } = store.run(midnight - 1, { id: "a:3", dice: 0, terms: daily, want: [wanting(1)] });
@@ -217,9 +168,9 @@ describe("exchange: the day", () => {
   });
 
   it("parks a bucket until after midnight when the upstream says that the day is spent", () => {
-    const store = new Store();
-    const { leases } = store.run(START, { want: [wanting(1)] });
-    store.run(START + 50, { id: "a:2", settle: [settled(leases[0] as Lease, "refused", { parkDay: true })], dice: 0 });
+    const store = new PureStore();
+    const { leases } = store.run(NOON, { want: [wanting(1)] });
+    store.run(NOON + 50, { id: "a:2", settle: [settled(leases[0] as Lease, "refused", { parkDay: true })], dice: 0 });
     const midnight = Date.UTC(2026, 10, 30);
     expect(store.run(midnight + 3_000, { id: "a:3", want: [wanting(1, 1_000)] }).leases).toEqual([]);
     expect(store.run(midnight + 5_000, { id: "a:4", want: [wanting(1)] }).leases).toHaveLength(1);
@@ -227,11 +178,11 @@ describe("exchange: the day", () => {
 
   it("spreads the day's quota over the day when it paces", () => {
     const paced = { ...TERMS, dailyStop: 8_640, dailyPacing: true };
-    const store = new Store();
+    const store = new PureStore();
     let sent = 0;
     for (let s = 0; s < 3_600; s++) {
       const request = { id: `a:${s}`, terms: paced, want: [wanting(3, 1_000)] };
-      sent += store.run(START + s * 1_000, request).leases.length;
+      sent += store.run(NOON + s * 1_000, request).leases.length;
     }
     // One call in ten seconds, and a burst of a tenth of the day.
     expect(sent).toBeGreaterThan(864 + 300);

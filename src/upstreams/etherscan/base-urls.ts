@@ -11,14 +11,14 @@ export function parseBaseUrls(value: string | readonly string[] | undefined, key
   if (urls.length > Math.max(keys, 1)) {
     throw new SluiceError(
       "config_invalid",
-      `baseUrls has ${urls.length} entries for ${keys} keys; write one a key, or fewer to spread over the keys.`,
+      `baseUrls (ETHERSCAN_BASE_URLS) has ${urls.length} entries for ${keys} keys; write one a key, or fewer to spread over the keys.`,
     );
   }
   return Array.from({ length: keys }, (_, index) => urls[index % urls.length] ?? DEFAULT_URL);
 }
 
 function parseBaseUrl(text: string, index: number): string {
-  const name = `baseUrls[${index}]`;
+  const name = `baseUrls[${index}] (ETHERSCAN_BASE_URLS)`;
   if (!URL.canParse(text)) {
     throw new SluiceError("config_invalid", `${name} is not a URL; write it as ${DEFAULT_URL}`);
   }

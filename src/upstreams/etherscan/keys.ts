@@ -11,15 +11,13 @@ export function parseKeys(keys: string | readonly string[] | undefined): readonl
   entries.forEach((key, index) => {
     const fault = faultOf(key);
     if (fault !== null) {
-      const shown = key === "" ? "" : ` (fingerprint ${fingerprint(key)})`;
-      throw new SluiceError("config_invalid", `keys[${index}]${shown} ${fault}`);
+      throw new SluiceError("config_invalid", `${nameOf(index, key)} ${fault}`);
     }
     const earlier = positions.get(key);
     if (earlier !== undefined) {
-      const shown = `fingerprint ${fingerprint(key)}`;
       throw new SluiceError(
         "config_invalid",
-        `keys[${index}] (${shown}) is the same as keys[${earlier}]; write each key once.`,
+        `${nameOf(index, key)} is the same as keys[${earlier}]; write each key once.`,
       );
     }
     positions.set(key, index);
@@ -39,6 +37,11 @@ export function splitEntries(value: unknown, option: string): readonly string[] 
   }
   const text = value.trim().replace(/\s*,$/, "");
   return text === "" ? [] : text.split(/\s*,\s*|\s+/);
+}
+
+function nameOf(index: number, key: string): string {
+  const shown = key === "" ? "" : `, fingerprint ${fingerprint(key)}`;
+  return `keys[${index}] (ETHERSCAN_KEYS${shown})`;
 }
 
 function faultOf(key: string): string | null {

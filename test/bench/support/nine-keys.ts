@@ -1,103 +1,87 @@
 import { memoryPlatform } from "../../../adapters/memory/index.ts";
 import type { Strategy } from "../../../src/engine/strategy.ts";
-import { createSluice } from "../../../src/sluice.ts";
-import { etherscan } from "../../../src/upstreams/etherscan/index.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { Transport } from "../../../src/ports/transport.ts";
+import { createSluice } from "../../../src/sluice.ts";
+import { etherscan } from "../../../src/upstreams/etherscan/index.ts";
+import type { Arm } from "./offer-load.ts";
+import { type RefusedCall, watchLedger } from "./watch-ledger.ts";
 
-/** One call of the load; resolves whether it was answered. */
-export type Arm = (address: string) => Promise<boolean>;
-
-export interface Load {
-  readonly clock: Clock;
-  readonly perSecond: number;
-  readonly ms: number;
-}
-
-export interface Outcome {
-  readonly calls: number;
-  readonly failed: number;
-  /** Milliseconds from a call's arrival to its answer, ascending; failed calls included. */
-  readonly waits: readonly number[];
-}
-
-const ADDRESS = "0x00000000000000000000000000000000000000";
-
-/** Offers calls at random (Poisson) instants, never waiting for answers, and measures each. */
-export async function offer(arm: Arm, { clock, perSecond, ms }: Load): Promise<Outcome> {
-  const end = clock.now() + ms;
-  const waits: number[] = [];
-  const open = new Set<Promise<void>>();
-  let failed = 0;
-  let calls = 0;
-  await new Promise<void>((resolve) => {
-    const next = () => {
-      if (clock.now() >= end) {
-        resolve();
-        return;
-      }
-      const start = clock.now();
-      const address = ADDRESS + (16 + (calls++ % 200)).toString(16);
-      const call = arm(address)
-        .catch(() => false)
-        .then((answered) => {
-          if (!answered) failed++;
-          waits.push(clock.now() - start);
-          open.delete(call);
-        });
-      open.add(call);
-      clock.after((-Math.log(1 - clock.random()) * 1_000) / perSecond, next);
-    };
-    next();
-  });
-  await Promise.all(open);
-  return { calls, failed, waits: waits.sort((a, b) => a - b) };
-}
-
-export interface Pool {
+export interface ArmPool {
   readonly clock: Clock;
   readonly keys: readonly string[];
   readonly baseUrl: string;
   readonly transport: Transport;
+  /** Refused share of the key at this 1-based position, now: for the one arm that is told. */
+  readonly sickness: (position: number) => number;
 }
 
-/** Our own road in process, with the given strategy. */
-export function sluiceArm(
-  { clock, keys, baseUrl, transport }: Pool,
-  strategy?: Strategy,
-): { arm: Arm; close(): Promise<void> } {
-  const sluice = createSluice(
-    { upstreams: { etherscan: etherscan({ keys, baseUrls: baseUrl, strategy }) } },
-    memoryPlatform({ clock, transport }),
-  );
-  const upstream = sluice.upstream("etherscan");
-  return {
-    arm: async (address) => isAnswer(await upstream.call("account", "balance", { address })),
-    close: () => sluice.close(),
-  };
+export interface RunningArm {
+  readonly arm: Arm;
+  /** Refused calls as the arm itself saw them, where it tells. */
+  readonly refused?: readonly RefusedCall[];
+  close(): Promise<void>;
 }
+
+/** A way of spending the nine keys. */
+export interface Contestant {
+  readonly name: string;
+  /** Whether it takes its time from the global timers and clocks instead of the given clock. */
+  readonly usesGlobals?: boolean;
+  start(pool: ArmPool): RunningArm;
+}
+
+/** What a certain refusal is worth in waiting, as in our own strategy, so that both make the same bargain. */
+const REFUSAL_WORTH_MS = 3_000;
 
 /** What most do: each call on the next key, no admission, no replay. */
-export function roundRobinArm({ keys, baseUrl, transport }: Pool): Arm {
-  let turn = 0;
-  return async (address) => {
-    const key = keys[turn++ % keys.length] ?? "";
-    const response = await transport(
-      new Request(urlOf(baseUrl, key, { module: "account", action: "balance", address })),
-    );
-    return isAnswer(await response.json());
-  };
-}
+export const roundRobin: Contestant = {
+  name: "round robin",
+  start({ keys, baseUrl, transport }) {
+    let turn = 0;
+    return {
+      arm: async (address) => {
+        const key = keys[turn++ % keys.length] ?? "";
+        const params = { module: "account", action: "balance", address };
+        return isAnswer(await (await transport(new Request(urlOf(baseUrl, key, params)))).json());
+      },
+      close: () => Promise.resolve(),
+    };
+  },
+};
+
+/** Our own road in process, as a user gets it. */
+export const sluice: Contestant = {
+  name: "sluice",
+  start: (pool) => startSluice(pool, undefined),
+};
 
 /**
- * Knows every key's sickness at every instant, and uses the same admission, cooldowns and replays as we do: the least
- * refusals that any chooser could have.
+ * Our own road, but with every key's true sickness at every instant: it needs no probes and learns nothing late.
+ * Admission, cooldowns, replays and the bargain between waiting and refusals are the same.
  */
-export function omniscient(sickness: (position: number) => number): Strategy {
+export const omniscient: Contestant = {
+  name: "omniscient",
+  start(pool) {
+    return startSluice(pool, {
+      name: "omniscient",
+      penaltyMs: (target) => pool.sickness(target.position) * REFUSAL_WORTH_MS,
+      rank: (_target, state) => state?.lastAt ?? 0,
+    });
+  },
+};
+
+function startSluice(pool: ArmPool, strategy: Strategy | undefined): RunningArm {
+  const { clock, keys, baseUrl, transport } = pool;
+  const definition = etherscan({ keys, baseUrls: baseUrl, strategy });
+  const platform = memoryPlatform({ clock, transport });
+  const { ledger, refused } = watchLedger(platform.ledger, definition.targets, { probes: strategy === undefined });
+  const running = createSluice({ upstreams: { etherscan: definition } }, { ...platform, ledger });
+  const upstream = running.upstream("etherscan");
   return {
-    name: "omniscient",
-    penaltyMs: (target) => sickness(target.position) * 3_000,
-    rank: (_target, state) => state?.lastAt ?? 0,
+    arm: async (address) => isAnswer(await upstream.call("account", "balance", { address })),
+    refused,
+    close: () => running.close(),
   };
 }
 
@@ -107,8 +91,4 @@ export function urlOf(baseUrl: string, key: string, params: Readonly<Record<stri
 
 export function isAnswer(answer: unknown): boolean {
   return typeof answer === "object" && answer !== null && "status" in answer && answer.status === "1";
-}
-
-export function quantile(ascending: readonly number[], q: number): number {
-  return ascending[Math.min(ascending.length - 1, Math.floor(q * ascending.length))] ?? Number.NaN;
 }

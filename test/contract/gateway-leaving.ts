@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startPool } from "../fixtures/sandbox-pool.ts";
+import { registerSecrets } from "../fixtures/secret-sink.ts";
+import { startStub } from "../fixtures/stub-upstream.ts";
+import { balancePath, type GatewayClient, type OpenGateway } from "./gateway-client.ts";
+
+const KEY = "LEAVINGKEY0123456789ABCDEFGHIJKLMN";
+registerSecrets(KEY);
+
+async function expectIdle(gateway: GatewayClient): Promise<void> {
+  await expect
+    .poll(async () => {
+      const { queued, inFlight, slots } = await gateway.stats();
+      return { queued, inFlight, slots };
+    })
+    .toEqual({ queued: 0, inFlight: 0, slots: 0 });
+}
+
+/** A client that hangs up costs nothing from then on. */
+export function describeLeaving(open: OpenGateway): void {
+  describe("clients that leave", () => {
+    test("a call that still waits is never sent, and holds up nobody", async () => {
+      const pool = await startPool(1);
+      onTestFinished(() => pool.close());
+      const gateway = await open(pool.env);
+      const leaving = new AbortController();
+      const gone = Array.from({ length: 12 }, () => gateway.ask(balancePath("&left=1"), { signal: leaving.signal }));
+      const ends = Promise.allSettled(gone);
+      await expect.poll(async () => (await gateway.stats()).queued).toBeGreaterThan(9);
+      const received = pool.sandbox.counts().total.received;
+      leaving.abort();
+      const from = performance.now();
+      expect((await gateway.ask(balancePath())).status).toBe(200);
+      // Behind twelve others at three a second it would have waited for three seconds.
+      expect(performance.now() - from).toBeLessThan(1_000);
+      await ends;
+      await expectIdle(gateway);
+      await sleep(800);
+      const left = pool.sandbox.requests.filter(({ params }) => params["left"] === "1").length;
+      // One may have been on its way when its client left.
+      expect(left - received).toBeLessThanOrEqual(1);
+      expect((await gateway.stats()).targets[0]).toMatchObject({ state: "ready" });
+    });
+
+    test("the upstream sees that a call in flight is abandoned", async () => {
+      const stub = await startStub(() => undefined);
+      onTestFinished(() => stub.close());
+      const gateway = await open({ ETHERSCAN_KEYS: KEY, ETHERSCAN_BASE_URLS: `${stub.url}/v2/api` });
+      const leaving = new AbortController();
+      const call = gateway.ask(balancePath(), { signal: leaving.signal });
+      const end = expect(call).rejects.toThrow(/abort/i);
+      await expect.poll(() => stub.requests.length).toBe(1);
+      expect((await gateway.stats()).inFlight).toBe(1);
+      expect(stub.abandoned).toBe(0);
+      leaving.abort();
+      await end;
+      await expect.poll(() => stub.abandoned).toBe(1);
+      await expectIdle(gateway);
+      const { calls, targets } = await gateway.stats();
+      expect(calls.failed).toBe(0);
+      expect(targets[0]).toMatchObject({ state: "ready", failed: 0 });
+    });
+  });
+}

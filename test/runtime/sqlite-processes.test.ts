@@ -1,0 +1,121 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { sqliteLedger } from "../../adapters/sqlite/index.ts";
+import type { BucketTerms } from "../../src/ports/ledger.ts";
+import { type Delivered, expectReplayed, expectWithinCeiling, plain } from "../fixtures/ledger-replay.ts";
+import type { WorkerOptions } from "../fixtures/ledger-worker-main.ts";
+
+const WORKER = join(import.meta.dirname, "..", "fixtures", "ledger-worker-main.ts");
+/** Three calls in a window of 100 ms: many windows in a short test. */
+const TERMS: BucketTerms = { limit: 30, windowMs: 100, jitterMs: 8, dailyStop: 95_000, dailyPacing: false };
+const PER_WINDOW = { limit: 3, windowMs: 100 };
+const TARGETS = Array.from({ length: 8 }, (_, i) => `target-${i}`);
+
+interface Worker {
+  readonly process: ChildProcess;
+  readonly delivered: Delivered[];
+  /** Its last words; empty when it ended well. */
+  readonly ended: Promise<string>;
+}
+
+let folder: string;
+let path: string;
+let started: Worker[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-processes-"));
+  path = join(folder, "state.db");
+});
+afterEach(async () => {
+  for (const { process: child } of started) child.kill("SIGKILL");
+  await Promise.all(started.map(({ ended }) => ended));
+  started = [];
+  rmSync(folder, { recursive: true });
+});
+
+function start(name: string, options: Partial<WorkerOptions> = {}): Worker {
+  const usual = { path, name, seed: 1, exchanges: 500, batch: 50, targets: TARGETS, terms: TERMS, returns: true };
+  const whole: WorkerOptions = { ...usual, ...options };
+  const child = fork(WORKER, [JSON.stringify(whole)], {
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  const delivered: Delivered[] = [];
+  child.on("message", (told) => delivered.push(...(told as Delivered[])));
+  let words = "";
+  child.stderr?.on("data", (chunk) => (words += String(chunk)));
+  const ended = new Promise<string>((resolve) => {
+    child.on("close", (code, signal) => resolve(code === 0 ? "" : `${name}: ${code ?? signal} ${words}`));
+  });
+  const worker = { process: child, delivered, ended };
+  started.push(worker);
+  return worker;
+}
+
+/** The state as the file has it, seen through a connection of its own. */
+function stored() {
+  const ledger = sqliteLedger({ path });
+  const reply = ledger.exchange("pool", {
+    id: `look:${Date.now()}`,
+    terms: TERMS,
+    settle: [],
+    want: [],
+    arrived: 0,
+    since: 0,
+    leadMs: 0,
+    skewMs: 0,
+    dice: 0,
+  });
+  if (reply instanceof Promise) throw new Error("An embedded ledger answers at once.");
+  void ledger.close?.();
+  return plain(reply);
+}
+
+describe("processes on one SQLite file", () => {
+  it("four at once: no exchange lost, none refused by the file, never over the ceiling", async () => {
+    const workers = [1, 2, 3, 4].map((seed) => start(`process-${seed}`, { seed }));
+    expect(await Promise.all(workers.map(({ ended }) => ended))).toEqual(["", "", "", ""]);
+    const delivered = workers.flatMap((worker) => worker.delivered);
+    expect(delivered).toHaveLength(2_000);
+    expect(delivered.map(({ reply }) => reply.version).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 2_000 }, (_, i) => i + 1),
+    );
+    expectWithinCeiling(delivered, PER_WINDOW);
+    const pure = expectReplayed(delivered);
+    expect(stored().changes).toEqual(plain(pure.changes(0)));
+  });
+
+  it("kill -9 in the middle of a storm: sound, and as far as the last answer that was heard", async () => {
+    // Slots that are given back without our hearing of it would look as if they had been granted twice.
+    const endless = { exchanges: 1e9, batch: 1, returns: false };
+    const workers = [1, 2, 3, 4].map((seed) => start(`process-${seed}`, { seed, ...endless }));
+    const heard = () => workers.flatMap((worker) => worker.delivered);
+    const isEarly = (worker: Worker) => worker.delivered.length < 100 && worker.process.exitCode === null;
+    while (workers.some(isEarly)) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const worker of workers) worker.process.kill("SIGKILL");
+    const words = await Promise.all(workers.map(({ ended }) => ended));
+    expect(words).toEqual(workers.map((_worker, i) => `process-${i + 1}: SIGKILL `));
+
+    const { version, changes } = stored();
+    const last = Math.max(...heard().map(({ reply }) => reply.version));
+    expect(version).toBeGreaterThan(last);
+    for (const { reply } of heard()) {
+      for (const [id, row] of Object.entries(reply.changes.buckets)) {
+        expect(changes.buckets[id]?.version).toBeGreaterThanOrEqual(row.version);
+        expect(changes.buckets[id]?.last).toBeGreaterThanOrEqual(row.last);
+      }
+      for (const [id, row] of Object.entries(reply.changes.targets)) {
+        expect(changes.targets[id]?.version).toBeGreaterThanOrEqual(row.version);
+        expect(changes.targets[id]?.ok).toBeGreaterThanOrEqual(row.ok);
+      }
+    }
+
+    // Those who come after go on from there: nothing that was granted is granted again.
+    const next = start("process-5", { seed: 5, exchanges: 500, returns: false });
+    expect(await next.ended).toBe("");
+    expectWithinCeiling([...heard(), ...next.delivered], PER_WINDOW);
+  });
+});
