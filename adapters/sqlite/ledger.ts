@@ -13,6 +13,7 @@ import {
   type TargetState,
 } from "../../src/index.ts";
 import { openState, unusable } from "./open-state.ts";
+import { whenFree } from "./when-free.ts";
 
 export interface SqliteLedgerOptions {
   /** The database file; its folder is made when absent. `:memory:` is possible and forgets everything. */
@@ -35,7 +36,7 @@ export function sqliteLedger({ path, now = Date.now }: SqliteLedgerOptions): Led
       let copy = pools.get(pool);
       if (copy === undefined) pools.set(pool, (copy = new PoolCopy(pool, statements)));
       try {
-        statements.begin.run();
+        whenFree(() => statements.begin.run());
         copy.refresh();
         const result = exchange(copy, request, now());
         copy.write(result);

@@ -2,10 +2,8 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { SluiceError } from "../../src/index.ts";
+import { isBusy, whenFree } from "./when-free.ts";
 
-/** How long a process waits for another one's exchange (each takes well under a millisecond). */
-const BUSY_MS = 500;
-const BUSY_CODE = 5;
 /** The layout of the file; a file of another layout is refused, never rewritten. */
 const LAYOUT = 1;
 
@@ -24,20 +22,26 @@ const TABLES = `
  * layout, and leaves what it found as it was.
  */
 export function openState(path: string): DatabaseSync {
-  let database: DatabaseSync | undefined;
   try {
     if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true });
-    database = new DatabaseSync(path, { timeout: BUSY_MS });
+    return whenFree(() => open(path));
+  } catch (cause) {
+    throw cause instanceof SluiceError ? cause : unusable(path, cause);
+  }
+}
+
+function open(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
     const made = isNew(database, path);
     if (!made) check(database);
     // NORMAL in WAL survives the death of the process at any point; only a power cut can cost the last exchanges.
-    database.exec("PRAGMA synchronous = NORMAL");
-    switchToWal(database);
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
     if (made) database.exec(`BEGIN IMMEDIATE; ${TABLES} COMMIT;`);
     return database;
   } catch (cause) {
-    database?.close();
-    throw cause instanceof SluiceError ? cause : unusable(path, cause);
+    database.close();
+    throw cause;
   }
 }
 
@@ -70,25 +74,6 @@ function isNew(database: DatabaseSync, path: string): boolean {
     );
   }
   return tables.length === 0;
-}
-
-/** Of the processes that make one file at the same time all but one are told "busy" at once, without any waiting. */
-function switchToWal(database: DatabaseSync): void {
-  const until = performance.now() + BUSY_MS;
-  const never = new Int32Array(new SharedArrayBuffer(4));
-  for (;;) {
-    try {
-      database.exec("PRAGMA journal_mode = WAL");
-      return;
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw error;
-      Atomics.wait(never, 0, 0, 5);
-    }
-  }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && "errcode" in error && error.errcode === BUSY_CODE;
 }
 
 /** A damaged page or row is told at the start, not by the first call that needs it. */

@@ -1,6 +1,6 @@
 import { hasForeignUse } from "../ledger/bucket.ts";
 import type { SluiceEvent } from "../ports/events.ts";
-import type { BucketState, Gate, Suspicion, TargetState } from "../ports/state.ts";
+import type { BucketState, Gate, TargetState } from "../ports/state.ts";
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 export type EventBody = DistributiveOmit<SluiceEvent, "at" | "upstream">;
@@ -51,9 +51,4 @@ export function targetEvent(
     return { type: "target_cooled", target: id, reason: after.gate.reason, untilMs: after.gate.until };
   }
   return null;
-}
-
-export function evidenceOf({ before, usual, refused }: Suspicion): string {
-  const times = (calls: number) => `${calls.toFixed(1)} times`;
-  return `in the window before a refusal the others were used ${times(before)}, usually ${times(usual)} (${refused} refusals)`;
 }

@@ -4,9 +4,9 @@ import { sickness } from "../ledger/health.ts";
 import { newTarget } from "../ledger/settle.ts";
 import { DAY_MS, dayOf, isSpent, sum, usedToday } from "../ledger/window.ts";
 import type { BucketState, Gate, TargetState } from "../ports/state.ts";
-import { evidenceOf } from "./changes.ts";
 import type { UpstreamDefinition } from "./definition.ts";
 import type { Pool } from "./pool.ts";
+import { toSuspectedGroup } from "./suspected-group.ts";
 import type { TargetStats, UpstreamStats } from "./stats.ts";
 import type { Target } from "./target.ts";
 
@@ -36,14 +36,7 @@ export function statsOf(name: string, definition: UpstreamDefinition, pool: Pool
     slots: pool.slots,
     clients: exchanger.clients,
     calls,
-    suspectedGroups: exchanger.suspicions.map((suspicion) => {
-      const targets = [...board.all()].filter((target) => suspicion.buckets.includes(target.bucket));
-      return {
-        targets: targets.map((target) => target.id),
-        evidence: evidenceOf(suspicion),
-        setting: definition.groupSetting(targets.map((target) => target.position)),
-      };
-    }),
+    suspectedGroups: exchanger.suspicions.map((suspicion) => toSuspectedGroup(suspicion, board, definition)),
     targets: [...board.all()].map((target) => targetStats(target, definition, pool, now)),
   };
 }

@@ -1,6 +1,5 @@
 import { SluiceError } from "../errors.ts";
 import { opensAt } from "../ledger/gate.ts";
-import { seconds } from "../lib/duration.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { SluiceEvent } from "../ports/events.ts";
 import type { Ledger, Settlement, Want } from "../ports/ledger.ts";
@@ -9,8 +8,11 @@ import type { Priority } from "./call.ts";
 import { strategyOf } from "./choose/index.ts";
 import type { UpstreamDefinition } from "./definition.ts";
 import { Exchanger } from "./exchanger.ts";
-import { bucketEvent, evidenceOf, type EventBody, targetEvent } from "./changes.ts";
+import { bucketEvent, type EventBody, targetEvent } from "./changes.ts";
+import { type Group, matchSlots } from "./match-slots.ts";
 import { type Job, Queue, type Slot } from "./queue.ts";
+import { clientGone, closing, outOfService, queueFull, refusedToEach, waitTooLong } from "./refusals.ts";
+import { toSuspectedGroup } from "./suspected-group.ts";
 import type { Target } from "./target.ts";
 
 /** A slot this late is forfeited: its neighbour on the timeline is too near. */
@@ -45,20 +47,6 @@ export interface Admission {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A job in this pool's queue; it becomes `relaxed` when no untried target is left for it. */
-interface Waiting extends Job {
-  relaxed: boolean;
-  settled: Slot | SluiceError | null;
-}
-
-/** Calls of one signature that need a slot. */
-interface Group {
-  readonly first: Waiting;
-  readonly jobs: Waiting[];
-  /** The latest of their deadlines. */
-  latest: number;
-}
-
 interface Wanted {
   readonly want: Want;
   readonly group: Group;
@@ -72,7 +60,7 @@ export class Pool {
   readonly board: Board;
   readonly exchanger: Exchanger;
   readonly #options: PoolOptions;
-  readonly #queue = new Queue<Waiting>();
+  readonly #queue = new Queue();
   /** Leased slots that lie ahead, by instant. */
   #hand: Slot[] = [];
   /** Per signature: asking for a slot before this is in vain. */
@@ -133,11 +121,13 @@ export class Pool {
    */
   admit(admission: Admission): Slot | Promise<Slot> {
     const { signal, tried, needs } = admission;
-    if (this.#closed) throw new SluiceError("closed", "The gateway is shutting down.");
+    if (this.#closed) throw closing();
     if (signal?.aborted) throw clientGone();
-    this.#refuseIfFull();
+    const { maxQueue } = this.#options.definition;
+    if (this.#queue.size >= maxQueue) throw queueFull(maxQueue, this.#backlogMs());
     this.exchanger.arrive();
-    const job: Waiting = {
+    let settled: Slot | SluiceError | undefined;
+    const job: Job = {
       priority: admission.priority,
       needs,
       cost: admission.cost,
@@ -145,17 +135,17 @@ export class Pool {
       deadline: this.exchanger.now() + admission.waitMs,
       signature: `${admission.cost}|${needs.join("|")}|${[...tried].join("|")}`,
       relaxed: false,
-      settled: null,
-      resolve: (slot) => void (job.settled = slot),
-      reject: (error) => void (job.settled = error),
+      resolve: (slot) => void (settled = slot),
+      reject: (error) => void (settled = error),
     };
     this.#queue.add(job);
     this.#pump();
-    if (job.settled instanceof SluiceError) throw job.settled;
-    if (job.settled !== null) return job.settled;
+    const atOnce = settled as Slot | SluiceError | undefined;
+    if (atOnce instanceof SluiceError) throw atOnce;
+    if (atOnce !== undefined) return atOnce;
     return new Promise<Slot>((resolve, reject) => {
       const leave = () => {
-        if (this.#queue.remove(job)) job.reject(clientGone());
+        this.#refuse([job], clientGone());
         this.#pump();
       };
       const ended = () => signal?.removeEventListener("abort", leave);
@@ -207,10 +197,7 @@ export class Pool {
     if (this.#closed) return;
     this.#closed = true;
     this.#cancelTimer?.();
-    for (const job of this.#queue.all()) {
-      this.#queue.remove(job);
-      job.reject(new SluiceError("closed", "The gateway is shutting down."));
-    }
+    this.#refuse(this.#queue.all(), closing());
     // Gives back what is in hand; an exchange under way may bring more, which its end gives back.
     this.#pump();
     do await this.#flush();
@@ -220,14 +207,6 @@ export class Pool {
   async #flush(): Promise<void> {
     await this.exchanger.idle();
     if (this.exchanger.unsettled) await new Promise<void>((resolve) => this.exchanger.run([], () => resolve()));
-  }
-
-  #refuseIfFull(): void {
-    const { maxQueue } = this.#options.definition;
-    if (this.#queue.size < maxQueue) return;
-    throw new SluiceError("queue_full", `${maxQueue} calls wait already; try again later or raise maxQueue.`, {
-      retryAfterMs: this.#backlogMs(),
-    });
   }
 
   /** How long the calls that wait now will take. */
@@ -277,25 +256,10 @@ export class Pool {
   #plan(now: number): Wanted[] {
     const overtaken = this.#hand.filter((slot) => !this.board.honours(slot));
     if (overtaken.length > 0) this.#drop(overtaken);
-    const spare = this.#hand.slice();
-    const groups = new Map<string, Group>();
-    for (const job of this.#queue.all()) {
-      if (job.deadline < now) {
-        this.#expire(job);
-        continue;
-      }
-      const has = spare.findIndex((slot) => slot.at <= job.deadline && this.board.accepts(job, slot.to, now));
-      if (has >= 0) {
-        spare.splice(has, 1);
-        continue;
-      }
-      const group = groups.get(job.signature);
-      if (group === undefined) groups.set(job.signature, { first: job, jobs: [job], latest: job.deadline });
-      else {
-        group.jobs.push(job);
-        group.latest = Math.max(group.latest, job.deadline);
-      }
-    }
+    const expired = [...this.#queue.all()].filter((job) => job.deadline < now);
+    if (expired.length > 0) this.#refuse(expired, waitTooLong(this.#backlogMs()));
+    const accepts = (job: Job, slot: Slot) => this.board.accepts(job, slot.to, now);
+    const { groups, spare } = matchSlots(this.#queue.all(), this.#hand, accepts);
     if (spare.length > 0) this.#drop(spare);
     const notBefore = this.#notBefore;
     this.#notBefore = new Map();
@@ -324,16 +288,12 @@ export class Pool {
       this.#look = true;
       return null;
     }
-    const error = this.#exhausted(first, now);
-    for (const job of jobs) {
-      this.#queue.remove(job);
-      job.reject(error);
-    }
+    this.#refuse(jobs, this.#exhausted(first, now));
     return null;
   }
 
   /** No target that could serve the call is back in service by then, however free it may be. */
-  #isHopeless(job: Waiting, latest: number, now: number): boolean {
+  #isHopeless(job: Job, latest: number, now: number): boolean {
     return this.board.backAt({ ...job, relaxed: true }, now) > latest;
   }
 
@@ -374,38 +334,14 @@ export class Pool {
     this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + (this.#closed ? 0 : SETTLE_AFTER_MS));
   }
 
-  #expire(job: Waiting): void {
-    const retryAfterMs = this.#backlogMs();
-    this.#queue.remove(job);
-    job.reject(
-      new SluiceError("wait_too_long", "No slot came free in time; send fewer calls, add keys or raise maxWaitMs.", {
-        retryAfterMs,
-      }),
-    );
+  #refuse(jobs: Iterable<Job>, error: SluiceError): void {
+    for (const job of jobs) if (this.#queue.remove(job)) job.reject(error);
   }
 
-  #exhausted(job: Waiting, now: number): SluiceError {
-    const backAt = this.board.backAt({ ...job, relaxed: true }, now);
-    if (this.board.backAt({ ...job, needs: [], relaxed: true }, now) <= job.deadline) {
-      const needs = job.needs.join(", ");
-      return new SluiceError(
-        "pool_exhausted",
-        `No target may serve this call (${needs}): the upstream refused it to each; add a key whose plan covers it.`,
-        { retryAfterMs: Math.ceil(backAt - now) },
-      );
-    }
-    if (backAt === Infinity) {
-      return new SluiceError(
-        "pool_exhausted",
-        "Every target is disabled; see /-/stats for the reasons and replace the keys.",
-      );
-    }
-    const retryAfterMs = Math.ceil(backAt - now);
-    return new SluiceError(
-      "pool_exhausted",
-      `Every target is out of service; the first is back in ${seconds(retryAfterMs)}.`,
-      { retryAfterMs },
-    );
+  #exhausted(job: Job, now: number): SluiceError {
+    const backMs = this.board.backAt({ ...job, relaxed: true }, now) - now;
+    const isAble = this.board.backAt({ ...job, needs: [], relaxed: true }, now) <= job.deadline;
+    return isAble ? refusedToEach(job.needs, backMs) : outOfService(backMs);
   }
 
   #schedule(): void {
@@ -422,18 +358,11 @@ export class Pool {
   }
 
   #suspect(): void {
-    const { definition } = this.#options;
     for (const suspicion of this.exchanger.suspicions) {
       const key = suspicion.buckets.join(" ");
       if (this.#suspected.has(key)) continue;
       this.#suspected.add(key);
-      const targets = [...this.board.all()].filter((target) => suspicion.buckets.includes(target.bucket));
-      this.#emit({
-        type: "group_suspected",
-        targets: targets.map((target) => target.id),
-        evidence: evidenceOf(suspicion),
-        setting: definition.groupSetting(targets.map((target) => target.position)),
-      });
+      this.#emit({ type: "group_suspected", ...toSuspectedGroup(suspicion, this.board, this.#options.definition) });
     }
   }
 
@@ -445,8 +374,4 @@ export class Pool {
 
 function identityOf({ bucket, target, at, epoch, standIn }: Slot): Omit<Settlement, "outcome"> {
   return { bucket, target, at, epoch, ...(standIn === true ? { standIn } : {}) };
-}
-
-export function clientGone(): SluiceError {
-  return new SluiceError("client_gone", "The client went away before the answer was there.");
 }

@@ -21,6 +21,8 @@ export interface Job {
   readonly deadline: number;
   /** Calls of one signature can use the same slots: needs and tried targets. */
   readonly signature: string;
+  /** No untried target is left for it: a tried one is better than none. */
+  relaxed: boolean;
   resolve(slot: Slot): void;
   reject(error: SluiceError): void;
 }
@@ -30,8 +32,8 @@ const ORDER: readonly Priority[] = ["critical", "interactive", "batch"];
 const BATCH_EVERY = 5;
 
 /** Bounded, in order of arrival within a priority; a job leaves in O(1) when its client does. */
-export class Queue<J extends Job = Job> {
-  readonly #lines: Record<Priority, Set<J>> = { critical: new Set(), interactive: new Set(), batch: new Set() };
+export class Queue {
+  readonly #lines: Record<Priority, Set<Job>> = { critical: new Set(), interactive: new Set(), batch: new Set() };
   #turn = 0;
   #size = 0;
 
@@ -39,24 +41,24 @@ export class Queue<J extends Job = Job> {
     return this.#size;
   }
 
-  add(job: J): void {
+  add(job: Job): void {
     this.#lines[job.priority].add(job);
     this.#size++;
   }
 
   /** False when the job was gone already. */
-  remove(job: J): boolean {
+  remove(job: Job): boolean {
     const removed = this.#lines[job.priority].delete(job);
     if (removed) this.#size--;
     return removed;
   }
 
-  *all(): Generator<J> {
+  *all(): Generator<Job> {
     for (const priority of ORDER) yield* this.#lines[priority];
   }
 
   /** Takes the first job that can use the slot, whatever stands before it. */
-  take(accepts: (job: J) => boolean): J | undefined {
+  take(accepts: (job: Job) => boolean): Job | undefined {
     const batchFirst = ++this.#turn % BATCH_EVERY === 0;
     for (const priority of batchFirst ? (["critical", "batch", "interactive"] as const) : ORDER) {
       for (const job of this.#lines[priority]) {

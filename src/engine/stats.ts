@@ -1,3 +1,5 @@
+import type { SuspectedGroup } from "./suspected-group.ts";
+
 /** What operators see of one target. Times are epoch milliseconds; nothing here is secret. */
 export interface TargetStats {
   readonly id: string;
@@ -41,10 +43,6 @@ export interface UpstreamStats {
   readonly slots: number;
   readonly clients: number;
   readonly calls: { readonly ok: number; readonly failed: number; readonly attempts: number; readonly refused: number };
-  readonly suspectedGroups: readonly {
-    readonly targets: readonly string[];
-    readonly evidence: string;
-    readonly setting: string;
-  }[];
+  readonly suspectedGroups: readonly SuspectedGroup[];
   readonly targets: readonly TargetStats[];
 }
