@@ -66,6 +66,8 @@ export class Pool {
   /** Per signature: asking for a slot before this is in vain. */
   #notBefore = new Map<string, number>();
   #settleAt = Infinity;
+  /** No waiting call's time is up before this. */
+  #expireAt = Infinity;
   /** When the ledger was heard last, and whether a call hangs on hearing it anew. */
   #heardAt = -Infinity;
   #look = false;
@@ -139,6 +141,7 @@ export class Pool {
       reject: (error) => void (settled = error),
     };
     this.#queue.add(job);
+    this.#expireAt = Math.min(this.#expireAt, job.deadline);
     this.#pump();
     const atOnce = settled as Slot | SluiceError | undefined;
     if (atOnce instanceof SluiceError) throw atOnce;
@@ -254,10 +257,16 @@ export class Pool {
 
   /** What to ask the ledger for: per signature, a slot for each call that has none in hand. */
   #plan(now: number): Wanted[] {
+    if (this.#queue.size === 0 && this.#hand.length === 0) {
+      this.#notBefore.clear();
+      return [];
+    }
     const overtaken = this.#hand.filter((slot) => !this.board.honours(slot));
     if (overtaken.length > 0) this.#drop(overtaken);
-    const expired = [...this.#queue.all()].filter((job) => job.deadline < now);
-    if (expired.length > 0) this.#refuse(expired, waitTooLong(this.#backlogMs()));
+    if (this.#expireAt < now) {
+      const expired = [...this.#queue.all()].filter((job) => job.deadline < now);
+      if (expired.length > 0) this.#refuse(expired, waitTooLong(this.#backlogMs()));
+    }
     const accepts = (job: Job, slot: Slot) => this.board.accepts(job, slot.to, now);
     const { groups, spare } = matchSlots(this.#queue.all(), this.#hand, accepts);
     if (spare.length > 0) this.#drop(spare);
@@ -352,7 +361,11 @@ export class Pool {
     let next = this.exchanger.unsettled && !this.exchanger.busy ? this.#settleAt : Infinity;
     next = Math.min(next, this.#hand[0]?.at ?? Infinity);
     for (const at of this.#notBefore.values()) next = Math.min(next, at);
-    for (const job of this.#queue.all()) next = Math.min(next, job.deadline + 1);
+    this.#expireAt = Infinity;
+    if (this.#queue.size > 0) {
+      for (const job of this.#queue.all()) this.#expireAt = Math.min(this.#expireAt, job.deadline);
+    }
+    next = Math.min(next, this.#expireAt + 1);
     if (next === Infinity) return;
     this.#cancelTimer = this.#options.clock.after(Math.max(0, next - now), () => this.#pump());
   }

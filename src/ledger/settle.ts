@@ -144,6 +144,7 @@ function withCannot(
   added: { need: string; ms: number },
   now: number,
 ): TargetState["cannot"] {
-  const live = Object.entries({ ...cannot, [added.need]: now + added.ms }).filter(([, until]) => until > now);
+  const until = Math.max(cannot[added.need] ?? 0, now + added.ms);
+  const live = Object.entries({ ...cannot, [added.need]: until }).filter(([, until]) => until > now);
   return Object.fromEntries(live.slice(-CANNOT_MAX));
 }

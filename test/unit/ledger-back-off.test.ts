@@ -110,3 +110,27 @@ describe("back-off", () => {
     expect(leases).toHaveLength(1);
   });
 });
+
+describe("what a target cannot serve", () => {
+  const slot = { bucket: "b", target: "t", at: NOON, epoch: 0 };
+  const cannot = (store: PureStore, now: number, need: string, ms: number) =>
+    store.run(now, { settle: [settled(slot, "neutral", { cannot: { need, ms } })] });
+
+  it("is kept for each need until its end, and a shorter word shortens nothing", () => {
+    const store = new PureStore();
+    cannot(store, NOON, "chain:10", 900_000);
+    cannot(store, NOON + 1_000, "chain:10", 60_000);
+    cannot(store, NOON + 2_000, "chain:137", 60_000);
+    expect(store.target("t")?.cannot).toEqual({ "chain:10": NOON + 900_000, "chain:137": NOON + 62_000 });
+    cannot(store, NOON + 62_000, "chain:8453", 60_000);
+    expect(store.target("t")?.cannot).toEqual({ "chain:10": NOON + 900_000, "chain:8453": NOON + 122_000 });
+  });
+
+  it("is the latest sixteen needs at most", () => {
+    const store = new PureStore();
+    for (let i = 0; i < 40; i++) cannot(store, NOON + i, `chain:${i}`, 900_000);
+    expect(Object.keys(store.target("t")?.cannot ?? {})).toEqual(
+      Array.from({ length: 16 }, (_, i) => `chain:${i + 24}`),
+    );
+  });
+});
