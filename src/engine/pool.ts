@@ -2,16 +2,18 @@ import { SluiceError } from "../errors.ts";
 import { opensAt } from "../ledger/gate.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { SluiceEvent } from "../ports/events.ts";
-import type { Ledger, Settlement, Want } from "../ports/ledger.ts";
+import type { Ledger, Settlement } from "../ports/ledger.ts";
 import { Board } from "./board.ts";
 import type { Priority } from "./call.ts";
 import { strategyOf } from "./choose/index.ts";
 import type { UpstreamDefinition } from "./definition.ts";
 import { Exchanger } from "./exchanger.ts";
-import { bucketEvent, type EventBody, targetEvent } from "./changes.ts";
-import { type Group, matchSlots } from "./match-slots.ts";
-import { type Job, Queue, type Slot } from "./queue.ts";
-import { clientGone, closing, outOfService, queueFull, refusedToEach, waitTooLong } from "./refusals.ts";
+import { Hand } from "./hand.ts";
+import { matchSlots } from "./match-slots.ts";
+import { type Plan, Planner, type Wanted } from "./planner.ts";
+import { PoolEvents } from "./pool-events.ts";
+import { identityOf, type Job, Queue, type Slot } from "./queue.ts";
+import { clientGone, closing, queueFull, waitTooLong } from "./refusals.ts";
 import { toSuspectedGroup } from "./suspected-group.ts";
 import type { Target } from "./target.ts";
 
@@ -21,13 +23,6 @@ const LATE_MS = 15;
 const SETTLE_AFTER_MS = 50;
 /** Good news for a ledger that costs a round trip: at four calls a second one exchange then serves each. */
 const SETTLE_REMOTE_MS = 250;
-/** Before a call is refused for want of targets, the ledger is asked whether they are back, at most this often. */
-const LOOK_AGAIN_MS = 1_000;
-/** Most slots asked for at once, and most places offered for them. */
-const WANT_MAX = 32;
-const PICKS_MAX = 16;
-/** Places offered beyond the number of slots, for the case that others were quicker. */
-const PICKS_SPARE = 2;
 
 export interface PoolOptions {
   readonly name: string;
@@ -47,11 +42,6 @@ export interface Admission {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Wanted {
-  readonly want: Want;
-  readonly group: Group;
-}
-
 /**
  * The targets of one upstream and the calls that wait for them: chooses, leases slots from the ledger, and hands each
  * slot, at its instant, to the first waiting call that can use it. One call that cannot be placed never holds up another.
@@ -60,26 +50,22 @@ export class Pool {
   readonly board: Board;
   readonly exchanger: Exchanger;
   readonly #options: PoolOptions;
+  readonly #events: PoolEvents;
   readonly #queue = new Queue();
-  /** Leased slots that lie ahead, by instant. */
-  #hand: Slot[] = [];
-  /** Per signature: asking for a slot before this is in vain. */
-  #notBefore = new Map<string, number>();
+  readonly #hand = new Hand();
+  readonly #planner: Planner;
   #settleAt = Infinity;
   /** No waiting call's time is up before this. */
   #expireAt = Infinity;
-  /** When the ledger was heard last, and whether a call hangs on hearing it anew. */
-  #heardAt = -Infinity;
-  #look = false;
   #cancelTimer: (() => void) | null = null;
   #pumping = false;
   #again = false;
   #closed = false;
-  #suspected = new Set<string>();
 
   constructor(options: PoolOptions) {
     this.#options = options;
     const { definition, ledger, clock, name } = options;
+    this.#events = new PoolEvents(name, () => clock.now(), options.emit);
     this.exchanger = new Exchanger({
       pool: name,
       ledger,
@@ -88,20 +74,20 @@ export class Pool {
       onBucket: (id, after, before) => {
         const now = this.exchanger.now();
         this.board.bucketChanged(id, now);
-        if (before !== undefined && opensAt(after.gate) < opensAt(before.gate)) this.#notBefore.clear();
-        this.#emit(bucketEvent(id, after, before, now));
+        if (before !== undefined && opensAt(after.gate) < opensAt(before.gate)) this.#planner.forget();
+        this.#events.bucket(id, after, before, now);
       },
       onTarget: (id, after, before) => {
         const now = this.exchanger.now();
         this.board.targetChanged(id, now);
-        if (before !== undefined && opensAt(after.gate) < opensAt(before.gate)) this.#notBefore.clear();
-        this.#emit(targetEvent(id, after, before, now));
+        if (before !== undefined && opensAt(after.gate) < opensAt(before.gate)) this.#planner.forget();
+        this.#events.target(id, after, before, now);
       },
-      onDown: (cause) =>
-        this.#emit({ type: "ledger_down", detail: cause instanceof Error ? cause.message : "unknown" }),
-      onUp: (downMs) => this.#emit({ type: "ledger_up", downMs }),
+      onDown: (cause) => this.#events.ledgerDown(cause),
+      onUp: (downMs) => this.#events.ledgerUp(downMs),
     });
     this.board = new Board(definition.targets, this.exchanger, definition.terms, strategyOf(definition.strategy));
+    this.#planner = new Planner(this.board);
   }
 
   get queued(): number {
@@ -109,7 +95,7 @@ export class Pool {
   }
 
   get slots(): number {
-    return this.#hand.length;
+    return this.#hand.size;
   }
 
   /** Learns the stored state, where the store can tell it at once; called before the first look at the board. */
@@ -190,7 +176,7 @@ export class Pool {
 
   async order(target: Target, action: "enable" | "disable"): Promise<void> {
     this.exchanger.order({ target: target.id, action });
-    this.#notBefore.clear();
+    this.#planner.forget();
     await this.#flush();
     this.#pump();
   }
@@ -229,11 +215,10 @@ export class Pool {
       const now = this.exchanger.now();
       this.board.refresh(now, this.exchanger.demand);
       this.#fire(now);
-      const wants = this.#plan(now);
-      const isDue = this.#look || (this.exchanger.unsettled && now >= this.#settleAt);
+      const { wants, look } = this.#plan(now);
+      const isDue = look || (this.exchanger.unsettled && now >= this.#settleAt);
       if (!this.exchanger.busy && (wants.length > 0 || isDue)) {
-        // The first exchange only learns: how far away the ledger is decides which slots can be used at all.
-        this.#exchange(this.#heardAt === -Infinity ? [] : wants);
+        this.#exchange(this.#planner.isInformed ? wants : []);
       }
     } while (this.#again);
     this.#pumping = false;
@@ -242,91 +227,48 @@ export class Pool {
 
   /** Gives each slot whose instant has come to the first call that can use it. */
   #fire(now: number): void {
-    for (;;) {
-      const slot = this.#hand[0];
-      if (slot === undefined || slot.at > now) return;
-      this.#hand.shift();
+    for (let slot = this.#hand.due(now); slot !== undefined; slot = this.#hand.due(now)) {
+      const { to } = slot;
       const job =
         now - slot.at > LATE_MS
           ? undefined
-          : this.#queue.take((waiting) => waiting.deadline >= now && this.board.accepts(waiting, slot.to, now));
+          : this.#queue.take((waiting) => waiting.deadline >= now && this.board.accepts(waiting, to, now));
       if (job === undefined) this.#giveBack(slot);
       else job.resolve(slot);
     }
   }
 
-  /** What to ask the ledger for: per signature, a slot for each call that has none in hand. */
-  #plan(now: number): Wanted[] {
-    if (this.#queue.size === 0 && this.#hand.length === 0) {
-      this.#notBefore.clear();
-      return [];
+  /** Sees to the slots in hand and to the calls whose time is up; the rest is the planner's. */
+  #plan(now: number): Pick<Plan, "wants" | "look"> {
+    if (this.#queue.size === 0 && this.#hand.size === 0) {
+      this.#planner.forget();
+      return { wants: [], look: false };
     }
-    const overtaken = this.#hand.filter((slot) => !this.board.honours(slot));
-    if (overtaken.length > 0) this.#drop(overtaken);
+    this.#drop(this.#hand.all().filter((slot) => !this.board.honours(slot)));
     if (this.#expireAt < now) {
       const expired = [...this.#queue.all()].filter((job) => job.deadline < now);
       if (expired.length > 0) this.#refuse(expired, waitTooLong(this.#backlogMs()));
     }
     const accepts = (job: Job, slot: Slot) => this.board.accepts(job, slot.to, now);
-    const { groups, spare } = matchSlots(this.#queue.all(), this.#hand, accepts);
-    if (spare.length > 0) this.#drop(spare);
-    const notBefore = this.#notBefore;
-    this.#notBefore = new Map();
-    const wants: Wanted[] = [];
-    for (const [signature, group] of groups) {
-      const wait = notBefore.get(signature) ?? 0;
-      const want = wait > now ? null : this.#want(group, now);
-      if (wait > now) this.#notBefore.set(signature, wait);
-      else if (want !== null) wants.push({ want, group });
-    }
-    return wants;
-  }
-
-  #want({ first, jobs, latest }: Group, now: number): Want | null {
-    const n = Math.min(jobs.length, WANT_MAX);
-    const count = Math.min(PICKS_MAX, n + PICKS_SPARE);
-    let picks = this.board.picks(first, count, now, latest);
-    if (picks.length === 0 && first.tried.size > 0) {
-      for (const job of jobs) job.relaxed = true;
-      picks = this.board.picks(first, count, now, latest);
-    }
-    if (picks.length > 0) return { n, withinMs: latest - now, cost: first.cost, picks };
-    // All are busy until then, but a slot may come back: the jobs stay until their time is up.
-    if (!this.#isHopeless(first, latest, now)) return null;
-    if (now - this.#heardAt > LOOK_AGAIN_MS) {
-      this.#look = true;
-      return null;
-    }
-    this.#refuse(jobs, this.#exhausted(first, now));
-    return null;
-  }
-
-  /** No target that could serve the call is back in service by then, however free it may be. */
-  #isHopeless(job: Job, latest: number, now: number): boolean {
-    return this.board.backAt({ ...job, relaxed: true }, now) > latest;
+    const { groups, spare } = matchSlots(this.#queue.all(), this.#hand.all(), accepts);
+    this.#drop(spare);
+    const plan = this.#planner.plan(groups, now);
+    for (const { jobs, error } of plan.refused) this.#refuse(jobs, error);
+    return plan;
   }
 
   #exchange(wants: readonly Wanted[]): void {
     this.#settleAt = Infinity;
-    this.#look = false;
     this.exchanger.run(
       wants.map(({ want }) => want),
       (reply, standIn) => {
-        const now = this.exchanger.now();
-        this.#heardAt = now;
-        for (const lease of reply.leases) {
-          const to = this.board.get(lease.target);
-          if (to !== undefined) this.#hand.push({ ...lease, to, ...(standIn ? { standIn } : {}) });
-        }
-        this.#hand.sort((a, b) => a.at - b.at);
-        for (const [index, { group }] of wants.entries()) {
-          const retryAt = reply.retryAt[index];
-          if (typeof retryAt !== "number" || this.#isHopeless(group.first, group.latest, now)) continue;
-          this.#notBefore.set(group.first.signature, retryAt);
-        }
+        this.#planner.heard(wants, reply.retryAt, this.exchanger.now());
+        this.#hand.add(reply.leases, standIn, (id) => this.board.get(id));
         // What this exchange could not deliver has no time of its own any more.
         if (this.exchanger.unsettled && this.#settleAt === Infinity) this.#settleAt = this.exchanger.reachableAt;
-        this.#suspect();
+        this.#events.suspicions(this.exchanger.suspicions, (suspicion) =>
+          toSuspectedGroup(suspicion, this.board, this.#options.definition),
+        );
         this.#pump();
       },
     );
@@ -334,7 +276,7 @@ export class Pool {
 
   /** Slots that no waiting call needs, or that a cooldown has overtaken, go back. */
   #drop(spare: readonly Slot[]): void {
-    this.#hand = this.#hand.filter((slot) => !spare.includes(slot));
+    this.#hand.remove(spare);
     for (const slot of spare) this.#giveBack(slot);
   }
 
@@ -347,20 +289,13 @@ export class Pool {
     for (const job of jobs) if (this.#queue.remove(job)) job.reject(error);
   }
 
-  #exhausted(job: Job, now: number): SluiceError {
-    const backMs = this.board.backAt({ ...job, relaxed: true }, now) - now;
-    const isAble = this.board.backAt({ ...job, needs: [], relaxed: true }, now) <= job.deadline;
-    return isAble ? refusedToEach(job.needs, backMs) : outOfService(backMs);
-  }
-
   #schedule(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     if (this.#closed) return;
     const now = this.exchanger.now();
     let next = this.exchanger.unsettled && !this.exchanger.busy ? this.#settleAt : Infinity;
-    next = Math.min(next, this.#hand[0]?.at ?? Infinity);
-    for (const at of this.#notBefore.values()) next = Math.min(next, at);
+    next = Math.min(next, this.#hand.nextAt, this.#planner.nextAt);
     this.#expireAt = Infinity;
     if (this.#queue.size > 0) {
       for (const job of this.#queue.all()) this.#expireAt = Math.min(this.#expireAt, job.deadline);
@@ -369,22 +304,4 @@ export class Pool {
     if (next === Infinity) return;
     this.#cancelTimer = this.#options.clock.after(Math.max(0, next - now), () => this.#pump());
   }
-
-  #suspect(): void {
-    for (const suspicion of this.exchanger.suspicions) {
-      const key = suspicion.buckets.join(" ");
-      if (this.#suspected.has(key)) continue;
-      this.#suspected.add(key);
-      this.#emit({ type: "group_suspected", ...toSuspectedGroup(suspicion, this.board, this.#options.definition) });
-    }
-  }
-
-  #emit(event: EventBody | null): void {
-    if (event === null) return;
-    this.#options.emit({ ...event, at: this.#options.clock.now(), upstream: this.#options.name });
-  }
-}
-
-function identityOf({ bucket, target, at, epoch, standIn }: Slot): Omit<Settlement, "outcome"> {
-  return { bucket, target, at, epoch, ...(standIn === true ? { standIn } : {}) };
 }

@@ -1,5 +1,5 @@
 import type { SluiceError } from "../errors.ts";
-import type { Lease } from "../ports/ledger.ts";
+import type { Lease, Settlement } from "../ports/ledger.ts";
 import type { Priority } from "./call.ts";
 import type { Target } from "./target.ts";
 
@@ -8,6 +8,11 @@ export interface Slot extends Lease {
   readonly to: Target;
   /** Granted by this isolate itself while the ledger was out of reach. */
   readonly standIn?: true;
+}
+
+/** What a settlement says of the slot it is about. */
+export function identityOf({ bucket, target, at, epoch, standIn }: Slot): Omit<Settlement, "outcome"> {
+  return { bucket, target, at, epoch, ...(standIn === true ? { standIn } : {}) };
 }
 
 /** A call that waits for a slot. */

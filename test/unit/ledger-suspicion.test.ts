@@ -1,8 +1,65 @@
 import { describe, expect, it } from "vitest";
 import type { Lease, Settlement } from "../../src/ports/ledger.ts";
-import type { Suspicion } from "../../src/ports/state.ts";
+import { standing, suspect } from "../../src/ledger/coincidence.ts";
+import type { Coincidence, Partner, Suspicion } from "../../src/ports/state.ts";
 import { NOON, PureStore, settled, wanting } from "../fixtures/pure-store.ts";
 import { seededRandom } from "../fixtures/seeded-random.ts";
+
+/** Used `deviations` more often than is usual before refusals. */
+const partner = (deviations: number): Partner => [1, 2, deviations * 5, 25];
+
+function evidence(refused: number, deviations: Readonly<Record<string, number>>): Coincidence {
+  const others = Object.entries(deviations).map(([other, by]) => [other, partner(by)] as const);
+  return { calls: 400, refused, with: Object.fromEntries(others) };
+}
+
+const groupsOf = (coincidences: Record<string, Coincidence>): string[] =>
+  suspect(coincidences, [], NOON).map(({ buckets }) => buckets.join(""));
+
+describe("buckets are suspected to be one account", () => {
+  it("when each is used far more often before refusals of the other", () => {
+    const suspicions = suspect({ a: evidence(20, { b: 4 }), b: evidence(10, { a: 4 }) }, [], NOON);
+    expect(suspicions).toEqual([expect.objectContaining({ buckets: ["a", "b"], since: NOON, refused: 30 })]);
+    expect(suspicions[0]?.before).toBeGreaterThan(suspicions[0]?.usual ?? Infinity);
+  });
+
+  it.each([
+    ["it may be chance", { a: evidence(20, { b: 3 }), b: evidence(20, { a: 3 }) }],
+    ["only one of the two shows it", { a: evidence(20, { b: 9 }), b: evidence(20, { a: 2 }) }],
+    ["one of them is hardly refused", { a: evidence(20, { b: 9 }), b: evidence(3, { a: 9 }) }],
+    ["nothing is known of the other", { a: evidence(20, { b: 9 }) }],
+    [
+      "others that are well are used as often: it is load",
+      { a: evidence(20, { b: 5, x: 3, y: 3 }), b: evidence(20, { a: 5, x: 3, y: 3 }), x: evidence(0, {}) },
+    ],
+  ])("but not when %s", (_why, coincidences) => {
+    expect(groupsOf(coincidences)).toEqual([]);
+  });
+
+  it("as one group where pairs share a member, and a weaker member joins it", () => {
+    const coincidences: Record<string, Coincidence> = {
+      a: evidence(20, { d: 4, e: 1.5 }),
+      d: evidence(20, { a: 4, c: 4, e: 1.5 }),
+      b: evidence(20, { c: 4 }),
+      c: evidence(20, { b: 4, d: 4, e: 1.5 }),
+      e: evidence(20, { a: 1.5, c: 1.5, d: 1.5 }),
+      x: evidence(20, { y: 5 }),
+      y: evidence(20, { x: 5 }),
+    };
+    expect(groupsOf(coincidences).sort()).toEqual(["abcde", "xy"]);
+  });
+
+  it("which is told when it has stood unchanged for three minutes", () => {
+    const coincidences = { a: evidence(20, { b: 4 }), b: evidence(20, { a: 4 }) };
+    const first = suspect(coincidences, [], NOON);
+    const later = suspect(coincidences, first, NOON + 179_000);
+    expect(later[0]?.since).toBe(NOON);
+    expect(standing(later, NOON + 179_999)).toEqual([]);
+    expect(standing(later, NOON + 180_000)).toEqual(later);
+    const other = { ...coincidences, c: evidence(20, { a: 5, b: 5 }), a: evidence(20, { b: 4, c: 5 }) };
+    expect(suspect(other, later, NOON + 180_000)[0]).toMatchObject({ buckets: ["a", "b", "c"], since: NOON + 180_000 });
+  });
+});
 
 interface World {
   readonly buckets: readonly string[];
