@@ -83,6 +83,20 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   });
 }
 
+test("slots in hand go back when nothing is in flight that would bring them along", async () => {
+  const { pool, gateway, reopen } = await open(2, 0);
+  const answers = Array.from({ length: 10 }, async (_, place) => (await call(gateway, place + 1)).status);
+  await expect.poll(() => pool.sandbox.counts().total.ok).toBeGreaterThan(1);
+  const { slots, queued } = await statsOf(gateway);
+  expect(slots).toBeGreaterThan(0);
+  expect(queued).toBeGreaterThan(0);
+  gateway.signal("SIGTERM");
+  expect((await Promise.all(answers)).filter((status) => status === 503).length).toBeGreaterThan(0);
+  expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  const { targets } = await statsOf(await reopen());
+  expect(targets.map(({ today }) => today)).toEqual(pool.sandbox.counts().keys.map(({ received }) => received));
+});
+
 test("a second signal cuts nothing short", async () => {
   const { pool, gateway } = await open(1, 400);
   const answer = call(gateway, 1);
