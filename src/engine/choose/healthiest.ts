@@ -5,7 +5,7 @@ import type { Strategy } from "../strategy.ts";
 /** How long a healthy target is waited for while the healthy ones can carry the demand. */
 const PREFER_HEALTHY_MS = 1_500;
 /** What a certain refusal is worth in waiting, where they cannot: fills the least sick first without building a queue. */
-const REFUSAL_WORTH_MS = 3_000;
+const REFUSAL_WORTH_MS = 2_500;
 
 /** The healthiest target, then the least used in 5 minutes, then in 15. A sick target is overflow, not a peer. */
 export const healthiest: Strategy = {

@@ -32,7 +32,7 @@ export interface Contestant {
 }
 
 /** What a certain refusal is worth in waiting, as in our own strategy, so that both make the same bargain. */
-const REFUSAL_WORTH_MS = 3_000;
+const REFUSAL_WORTH_MS = 2_500;
 
 /** What most do: each call on the next key, no admission, no replay. */
 export const roundRobin: Contestant = {
