@@ -4,8 +4,6 @@ import type { HealthState } from "../ports/state.ts";
 const HALF_LIFE_MS = 120_000;
 /** … and never weighs more than this many calls, so that a busy target that falls ill is seen to within a few refusals. */
 const TRIES_MAX = 20;
-/** The first failure after a good time is news: what came before it weighs no more than this many calls from then on. */
-const NEWS_TRIES = 5;
 /** A target nobody knows counts as two calls with two failures in a hundred. */
 const PRIOR_TRIES = 2;
 const PRIOR_FAILS = 0.04;
@@ -22,9 +20,7 @@ export const UNKNOWN_HEALTH: HealthState = { tries: 0, fails: 0, at: 0, streak: 
 
 /** Enters one answer. */
 export function observe(health: HealthState, good: boolean, now: number): HealthState {
-  const isNews = !good && health.fails < SICK_ABOVE * health.tries;
-  const most = isNews ? NEWS_TRIES : TRIES_MAX - 1;
-  const fade = Math.min(2 ** ((health.at - now) / HALF_LIFE_MS), most / Math.max(1, health.tries));
+  const fade = Math.min(2 ** ((health.at - now) / HALF_LIFE_MS), (TRIES_MAX - 1) / Math.max(1, health.tries));
   return {
     tries: health.tries * fade + 1,
     fails: health.fails * fade + (good ? 0 : 1),

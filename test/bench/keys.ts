@@ -8,7 +8,7 @@ const USAGE = `usage: npm run bench -- keys [options]
   --minutes <n>     virtual minutes of load, the flip in the middle (20)
   --seeds <n>       runs with seeds 1 to n, added up (3; with --real 1)
   --rate <n>        calls per second (8)
-  --real [seconds]  over real HTTP and on the real clock, all arms at the same time (120 seconds)
+  --real [seconds]  over real HTTP and on the real clock, all arms at the same time (300 seconds)
   --by-key          also where each arm's refusals come from
 `;
 
@@ -80,7 +80,7 @@ function parseSettings(args: readonly string[]): Settings {
   const isReal = values.real === true;
   if (positionals.length > (isReal ? 1 : 0)) throw new TypeError(`What is ${JSON.stringify(positionals.at(-1))} for?`);
   const seconds = isReal
-    ? positive("--real", positionals[0] ?? "120")
+    ? positive("--real", positionals[0] ?? "300")
     : 60 * positive("--minutes", values.minutes ?? "20");
   return {
     ms: seconds * 1_000,

@@ -107,7 +107,8 @@ it("nothing grows over a hundred thousand calls with faults of every kind", { ti
   // Twelve followed buckets with twelve partners each, and the latest instants.
   expect(late.head).toBeLessThan(16_000);
   expect(late.row).toBeLessThan(2_000);
-  expect(ledger.mostSettled).toBeLessThan(200);
+  // The exchanger's own bound on what may be pending.
+  expect(ledger.mostSettled).toBeLessThanOrEqual(1_000);
   for (const { cannot } of ledger.targets.values()) expect(Object.keys(cannot).length).toBeLessThanOrEqual(16);
   for (const { free } of ledger.buckets.values()) expect(free.length).toBeLessThanOrEqual(16);
   expect(Object.keys(ledger.head.clients)).toHaveLength(1);
