@@ -1,4 +1,3 @@
-import { memoryLedger } from "../ledger/memory-ledger.ts";
 import { settle } from "../ledger/settle.ts";
 import type { Clock } from "../ports/clock.ts";
 import type {
@@ -12,15 +11,11 @@ import type {
   Want,
 } from "../ports/ledger.ts";
 import type { BucketState, Suspicion, TargetState } from "../ports/state.ts";
+import { Outage, withoutMark } from "./outage.ts";
 
 /** Bounds of the time-out of one exchange: four fast round trips, within these. */
 const TIMEOUT_MIN_MS = 150;
 const TIMEOUT_MAX_MS = 1_000;
-/** While the store is down it is asked again this often at first, and at most this seldom. */
-const RETRY_MIN_MS = 1_000;
-const RETRY_MAX_MS = 30_000;
-/** Part of our slice of the fleet that is spent while the store is down. */
-const SLICE_FACTOR = 0.5;
 /** What happened while the store was down, kept for it up to this many. */
 const PENDING_MAX = 1_000;
 
@@ -34,17 +29,6 @@ export interface ExchangerOptions {
   onTarget(id: string, after: TargetState, before: TargetState | undefined): void;
   onDown(cause: unknown): void;
   onUp(downMs: number): void;
-}
-
-/** The store does not answer: a ledger in memory stands in until it does. */
-interface Outage {
-  readonly since: number;
-  readonly standIn: Ledger;
-  retryAt: number;
-  waitMs: number;
-  sequence: number;
-  /** How many of the pending settlements the stand-in has had. */
-  settled: number;
 }
 
 /** `standIn`: the leases are the isolate's own, since the ledger is out of reach. */
@@ -140,7 +124,7 @@ export class Exchanger {
   run(want: readonly Want[], done: Done): void {
     const { ledger, pool, clock } = this.#options;
     if (this.#outage !== null && clock.now() < this.#outage.retryAt) {
-      done(this.#standIn(this.#outage, want), true);
+      done(this.#bridge(this.#outage, want), true);
       return;
     }
     this.#busy = true;
@@ -219,66 +203,42 @@ export class Exchanger {
   }
 
   #fall(cause: unknown): void {
-    const now = this.#options.clock.now();
     if (this.#outage !== null) {
-      this.#outage.waitMs = Math.min(RETRY_MAX_MS, this.#outage.waitMs * 2);
-      this.#outage.retryAt = now + this.#outage.waitMs;
+      this.#outage.lengthen();
       return;
     }
-    const seed = { buckets: Object.fromEntries(this.buckets), targets: Object.fromEntries(this.targets) };
-    this.#outage = {
-      since: now,
-      standIn: memoryLedger(() => this.now(), seed),
-      retryAt: now + RETRY_MIN_MS,
-      waitMs: RETRY_MIN_MS,
-      sequence: 0,
-      // The seed is our own copy, which knows them already.
+    const { pool, terms, clock } = this.#options;
+    this.#outage = new Outage({
+      pool,
+      terms,
+      clock,
+      client: this.#client,
+      ledgerNow: () => this.now(),
+      clients: this.clients,
+      seed: { buckets: Object.fromEntries(this.buckets), targets: Object.fromEntries(this.targets) },
       settled: this.#pending.length,
-    };
+    });
     this.#options.onDown(cause);
+  }
+
+  #bridge(outage: Outage, want: readonly Want[]): ExchangeReply {
+    const { terms } = this.#options;
+    const reply = outage.exchange(want, this.#pending);
+    for (const { at } of reply.leases) this.#clearAt = Math.max(this.#clearAt, at + terms.windowMs + terms.jitterMs);
+    return this.#take(reply);
   }
 
   /** A long outage: the oldest news goes first, but never what an unanswered request may have brought already. */
   #drop(count: number): void {
     const kept = this.#unsure?.settle.length ?? 0;
     this.#pending.splice(kept, count);
-    if (this.#outage !== null) this.#outage.settled = Math.max(kept, this.#outage.settled - count);
+    this.#outage?.dropped(kept, count);
   }
 
   #recover(): void {
     if (this.#outage === null) return;
     this.#options.onUp(this.#options.clock.now() - this.#outage.since);
     this.#outage = null;
-  }
-
-  /**
-   * Terms by which every bucket is spent at our part f·N/M of its pace, M being the last number of clients that the store
-   * told. The guard is widened, not the ceiling lowered: what the upstream states is measured by the true one.
-   */
-  #slice(): BucketTerms {
-    const { terms } = this.#options;
-    const span = ((terms.windowMs + terms.jitterMs) * Math.max(1, this.clients)) / SLICE_FACTOR;
-    return { ...terms, jitterMs: span - terms.windowMs };
-  }
-
-  #standIn(outage: Outage, want: readonly Want[]): ExchangeReply {
-    const { pool, terms, clock } = this.#options;
-    const settled = this.#pending.slice(outage.settled).map(withoutMark);
-    outage.settled = this.#pending.length;
-    // A ledger in memory answers at once.
-    const reply = outage.standIn.exchange(pool, {
-      id: `${this.#client}:${++outage.sequence}`,
-      terms: this.#slice(),
-      settle: settled,
-      want,
-      arrived: 0,
-      since: 0,
-      leadMs: 0,
-      skewMs: 0,
-      dice: clock.random(),
-    }) as ExchangeReply;
-    for (const { at } of reply.leases) this.#clearAt = Math.max(this.#clearAt, at + terms.windowMs + terms.jitterMs);
-    return this.#take(reply);
   }
 
   /** The sample of the fastest round trip tells the ledger's time best: the error is at most half of it. */
@@ -336,8 +296,4 @@ export class Exchanger {
       this.#options.onTarget(id, row, before);
     }
   }
-}
-
-function withoutMark({ standIn: _, ...item }: Settlement): Settlement {
-  return item;
 }
