@@ -13,6 +13,7 @@ import {
   type TargetState,
 } from "../../src/index.ts";
 import { openState, unusable } from "./open-state.ts";
+import { sameFile } from "./same-file.ts";
 import { whenFree } from "./when-free.ts";
 
 export interface SqliteLedgerOptions {
@@ -31,10 +32,12 @@ export function sqliteLedger({ path, now = Date.now }: SqliteLedgerOptions): Led
   const database = openState(path);
   const statements = prepare(database);
   const pools = new Map<string, PoolCopy>();
+  const isSame = sameFile(path);
   return {
     exchange(pool: string, request: ExchangeRequest): ExchangeReply {
       let copy = pools.get(pool);
       if (copy === undefined) pools.set(pool, (copy = new PoolCopy(pool, statements)));
+      if (!isSame(now())) throw unusable(path, new Error("it was removed or replaced while in use; restart"));
       try {
         whenFree(() => statements.begin.run());
         copy.refresh();

@@ -6,6 +6,18 @@ import { parseTokens } from "./parse-tokens.ts";
 import { createTokenSet } from "./tokens.ts";
 import type { TokenSet } from "./tokens.ts";
 
+/** What proxies add: whoever stands behind one is not this machine. */
+const PROXY_HEADERS = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "cf-connecting-ip",
+  "true-client-ip",
+];
+
 /** A request at the gate. */
 export interface Visit {
   readonly request: Request;
@@ -57,7 +69,7 @@ export function createGate({ callers, admin, peer, origins = [] }: GateOptions):
     if (address === undefined || !isLoopbackAddress(address)) return "remote";
     // A proxy on this machine makes everybody a loopback peer: a header cannot make a visit local, but it can unmake it.
     const { headers } = request;
-    if (headers.has("forwarded") || headers.has("x-forwarded-for") || headers.has("x-real-ip")) return "remote";
+    if (PROXY_HEADERS.some((name) => headers.has(name))) return "remote";
     const host = headers.get("host");
     if (!isLoopbackHost(url.hostname) || (host !== null && !isLoopbackHostHeader(host))) return "web";
     const origin = headers.get("origin");

@@ -6,6 +6,7 @@ import type { Transport } from "../ports/transport.ts";
 import type { Verdict } from "../ports/verdict.ts";
 import type { AttemptTrace, CallOptions, CallResult } from "./call.ts";
 import type { UpstreamDefinition } from "./definition.ts";
+import { hideCredential } from "./hide-credential.ts";
 import type { Pool } from "./pool.ts";
 import type { CallCounts } from "./pool-stats.ts";
 import { clientGone } from "./refusals.ts";
@@ -60,19 +61,21 @@ export async function runCall(call: unknown, options: CallOptions, road: Attempt
     }
     const sentAt = clock.now();
     waitMs = Math.max(0, waitMs - (sentAt - queuedAt));
-    const trip = await roundTrip(protocol.attach(call, slot.to), {
+    const came = await roundTrip(protocol.attach(call, slot.to), {
       ...road,
       ...definition,
       ...options,
       transport: road.transport,
     });
-    if (trip.kind === "client_gone") {
+    if (came.kind === "client_gone") {
       pool.settle(slot, "none", {});
       throw clientGone();
     }
-    const verdict = judged(trip, call, definition);
+    const text = came.kind === "answer" ? TEXT.decode(came.body) : "";
+    const trip = came.kind === "answer" ? { ...came, body: hideCredential(came.body, text, slot.to) } : came;
+    const verdict = judged(trip, text, call, definition);
     const status = trip.kind === "answer" ? trip.status : null;
-    const reaction = reactionTo(verdict, needs, status);
+    const reaction = reactionTo(verdict, needs, status, pool.board.isProven(slot.to));
     road.counts.attempts++;
     if (reaction.outcome === "refused") road.counts.refused++;
     pool.settle(slot, reaction.outcome, reaction.effects);
@@ -96,9 +99,9 @@ export async function runCall(call: unknown, options: CallOptions, road: Attempt
   }
 }
 
-/** A fault of the whole base URL cannot be mended by another key behind the same one. */
+/** What is no key's fault cannot be mended by asking a key again. */
 function isFutile(reaction: Reaction, pool: Pool, tried: ReadonlySet<string>): boolean {
-  if (reaction.lastly !== "answer") return false;
+  if (reaction.lastly !== "answer" && !(reaction.outcome === "neutral" && reaction.avoid === "base_url")) return false;
   for (const target of pool.board.all()) if (!tried.has(target.id)) return false;
   return true;
 }
@@ -108,11 +111,11 @@ function avoid(target: Target, reaction: Reaction, tried: Set<string>, pool: Poo
   if (reaction.avoid === "base_url") for (const neighbour of pool.board.neighbours(target)) tried.add(neighbour.id);
 }
 
-function judged(trip: RoundTrip, call: unknown, { protocol }: UpstreamDefinition): Verdict {
+function judged(trip: RoundTrip, text: string, call: unknown, { protocol }: UpstreamDefinition): Verdict {
   if (trip.kind === "fault") return { class: "network", scope: "key", reason: trip.reason };
   if (trip.kind !== "answer") return { class: "range_too_large", scope: "request", reason: "answer_too_large" };
-  const { status, headers, body } = trip;
-  return protocol.judge({ status, headers, body: TEXT.decode(body) }, protocol.facts(call));
+  const { status, headers } = trip;
+  return protocol.judge({ status, headers, body: text }, protocol.facts(call));
 }
 
 function toResult(

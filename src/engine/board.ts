@@ -69,6 +69,11 @@ export class Board {
     return [...this.#targets.values()].filter((target) => target !== of && target.baseUrl === of.baseUrl);
   }
 
+  /** Whether this target or another behind the same base URL has given a good answer since its last failure. */
+  isProven(of: Target): boolean {
+    return [of, ...this.neighbours(of)].some(({ id }) => (this.#rows.targets.get(id)?.health.streak ?? 0) > 0);
+  }
+
   bucketChanged(id: string, now: number): void {
     for (const target of this.#byBucket.get(id) ?? []) this.#place(target, now);
   }

@@ -1,4 +1,5 @@
-import { settle } from "../ledger/settle.ts";
+import { newBucket } from "../ledger/bucket.ts";
+import { newTarget, settle } from "../ledger/settle.ts";
 import type { Clock } from "../ports/clock.ts";
 import type {
   BucketTerms,
@@ -16,6 +17,8 @@ import { Outage, withoutMark } from "./outage.ts";
 /** Bounds of the time-out of one exchange: four fast round trips, within these. */
 const TIMEOUT_MIN_MS = 150;
 const TIMEOUT_MAX_MS = 1_000;
+/** A reading this much earlier than the one before is a clock that was set back. */
+const STEP_BACK_MS = 5_000;
 /** What happened while the store was down, kept for it up to this many. */
 const PENDING_MAX = 1_000;
 
@@ -57,7 +60,11 @@ export class Exchanger {
   #arrived = 0;
   #busy = false;
   #idlers: (() => void)[] = [];
+  /** Every stored row was seen: one that comes up later is new, not old news. */
+  #knowsAll = false;
   #offset = 0;
+  /** The latest reading of our own clock. */
+  #clock = -Infinity;
   #fastest = Infinity;
   /** The request whose fate is unknown: it is repeated as it was, so that nothing is settled twice or lost. */
   #unsure: ExchangeRequest | null = null;
@@ -72,7 +79,11 @@ export class Exchanger {
 
   /** The ledger's time as far as this isolate knows it, epoch ms. */
   now(): number {
-    return this.#options.clock.now() + this.#offset;
+    const clock = this.#options.clock.now();
+    // A clock set back must not make all that lies ahead unreachable: the ledger's time does not follow it either.
+    if (clock < this.#clock - STEP_BACK_MS) this.#offset += this.#clock - clock;
+    this.#clock = clock;
+    return clock + this.#offset;
   }
 
   get busy(): boolean {
@@ -136,7 +147,9 @@ export class Exchanger {
       this.#measure(start, reply.now);
       this.#since = reply.version;
       this.#recover();
-      done(this.#take(reply), false);
+      const taken = this.#take(reply);
+      this.#knowsAll = true;
+      done(taken, false);
     };
     const fail = (cause: unknown) => {
       this.#rest();
@@ -245,12 +258,15 @@ export class Exchanger {
   #measure(start: number, ledgerNow: number): void {
     const end = this.#options.clock.now();
     const rtt = end - start;
-    if (rtt > this.#fastest) {
+    const offset = ledgerNow - (start + end) / 2;
+    const isPossible = Math.abs(offset - this.#offset) <= (rtt + this.#fastest) / 2;
+    if (rtt > this.#fastest && isPossible) {
       this.#fastest += (rtt - this.#fastest) * 0.01;
       return;
     }
+    // A difference that no delay explains is a clock that was set: the old sample is worth nothing then.
     this.#fastest = rtt;
-    this.#offset = ledgerNow - (start + end) / 2;
+    this.#offset = offset;
   }
 
   #take(reply: ExchangeReply): ExchangeReply {
@@ -284,14 +300,14 @@ export class Exchanger {
     for (const id in changes.buckets) {
       const row = changes.buckets[id];
       if (row === undefined) continue;
-      const before = this.buckets.get(id);
+      const before = this.buckets.get(id) ?? (this.#knowsAll ? newBucket(this.#options.terms) : undefined);
       this.buckets.set(id, row);
       this.#options.onBucket(id, row, before);
     }
     for (const id in changes.targets) {
       const row = changes.targets[id];
       if (row === undefined) continue;
-      const before = this.targets.get(id);
+      const before = this.targets.get(id) ?? (this.#knowsAll ? newTarget() : undefined);
       this.targets.set(id, row);
       this.#options.onTarget(id, row, before);
     }

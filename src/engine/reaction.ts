@@ -73,9 +73,14 @@ function needOf(verdict: Verdict, needs: readonly string[]): string | undefined 
 
 /**
  * The reaction to each class of answer (spec 1, "Reaction by class"). `needs` are the call's, `status` is the HTTP
- * status or null when there was no answer.
+ * status or null when there was no answer; `isProven` tells that something behind this base URL has answered well.
  */
-export function reactionTo(verdict: Verdict, needs: readonly string[], status: number | null): Reaction {
+export function reactionTo(
+  verdict: Verdict,
+  needs: readonly string[],
+  status: number | null,
+  isProven: boolean,
+): Reaction {
   const error = verdict.class;
   switch (error) {
     case "ok":
@@ -135,6 +140,10 @@ export function reactionTo(verdict: Verdict, needs: readonly string[], status: n
         return { ...REPLAY, outcome: "neutral", effects: { error, ...cannot }, free: true, lastly: "answer" };
       }
       const need = needOf(verdict, needs);
+      if (need === undefined && (isProven || verdict.scope.includes("+"))) {
+        // A base URL that serves others: it is this one request that it has no answer for.
+        return { ...REPLAY, outcome: "neutral", effects: { error }, avoid: "base_url" };
+      }
       if (need === undefined) {
         // The whole base URL answers nothing (a wrong path): out for a while, and the operator hears of it.
         return { ...REPLAY, ...cooled(verdict, "target", BLOCKED_MS), outcome: "neutral", free: true };

@@ -4,6 +4,7 @@ import { dayReadyAt, newBucket, take } from "./bucket.ts";
 import { follow, remember, standing, suspect } from "./coincidence.ts";
 import { opensAt, pass, PROBE_TTL_MS } from "./gate.ts";
 import { dayEnds, newTarget, settle } from "./settle.ts";
+import { tick } from "./time.ts";
 import { count, countDay, isSpent } from "./window.ts";
 
 /** No slot is granted further ahead: what an isolate holds when it dies lapses within this time. */
@@ -39,6 +40,8 @@ export interface ExchangeResult {
 export const EMPTY_HEAD: PoolHead = {
   version: 0,
   now: 0,
+  clock: 0,
+  ahead: 0,
   arrivals: 0,
   arrivalsAt: 0,
   clients: {},
@@ -72,6 +75,7 @@ export function exchange(rows: PoolRows, request: ExchangeRequest, clockNow: num
 class Exchange {
   readonly #rows: PoolRows;
   readonly #request: ExchangeRequest;
+  readonly #time: ReturnType<typeof tick>;
   readonly #now: number;
   readonly #client: string;
   readonly #version: number;
@@ -83,7 +87,8 @@ class Exchange {
   constructor(rows: PoolRows, request: ExchangeRequest, clockNow: number) {
     this.#rows = rows;
     this.#request = request;
-    this.#now = Math.max(rows.head.now, clockNow);
+    this.#time = tick(rows.head, clockNow);
+    this.#now = this.#time.now;
     this.#client = request.id.slice(0, request.id.lastIndexOf(":"));
     this.#version = rows.head.version + 1;
     this.#coincidences = rows.head.coincidences;
@@ -107,8 +112,8 @@ class Exchange {
       head.arrivals * Math.exp((head.arrivalsAt - this.#now) / DEMAND_TAU_MS) + (repeated ? 0 : request.arrived);
     return {
       head: {
+        ...this.#time,
         version: this.#version,
-        now: this.#now,
         arrivals,
         arrivalsAt: this.#now,
         clients,

@@ -121,8 +121,11 @@ export interface Coincidence {
 /** The pool's own row. */
 export interface PoolHead {
   readonly version: number;
-  /** The ledger's clock never goes back: the highest now it has seen. */
+  /** The ledger's own time, epoch ms: it never goes back. */
   readonly now: number;
+  /** The latest reading of the store's clock, and how far the ledger's time is ahead of it since that clock went back. */
+  readonly clock: number;
+  readonly ahead: number;
   /** Arrivals that fade over some seconds, and when they were last faded. */
   readonly arrivals: number;
   readonly arrivalsAt: number;

@@ -181,3 +181,14 @@ describe("a state file that can be used", () => {
     void ledger.close?.();
   });
 });
+
+it("a file that is removed while in use is told, not gone on with", () => {
+  let now = NOON;
+  const ledger = sqliteLedger({ path, now: () => now });
+  void ledger.exchange("pool", asking("t"));
+  rmSync(path);
+  now += 3_000;
+  const error = refusal(() => ledger.exchange("pool", { ...asking("t"), id: "a:2" }));
+  expect(error.message).toContain("removed or replaced while in use; restart");
+  void ledger.close?.();
+});

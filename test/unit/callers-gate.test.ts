@@ -37,6 +37,8 @@ describe("without tokens", () => {
       { headers: { "x-forwarded-for": "203.0.113.9" } },
       "callers_not_configured",
     ],
+    ["neither is what comes by way of one", { headers: { via: "1.1 proxy" } }, "callers_not_configured"],
+    ["nor from a network in front", { headers: { "cf-connecting-ip": "203.0.113.9" } }, "callers_not_configured"],
     ["a rebound name is refused", { url: "http://rebound.example:8787/x" }, "forbidden_origin"],
     ["a rebound Host header is refused", { headers: { host: "rebound.example:8787" } }, "forbidden_origin"],
     ["a foreign page is refused", { headers: { origin: "https://evil.example" } }, "forbidden_origin"],

@@ -156,10 +156,11 @@ describe("parse", () => {
     ["", "module and action"],
     ["?module=account", "action"],
     ["?action=balance&apikey=x", "module"],
+    ["?module=&action=", "module and action"],
   ])("asks for what is missing in %j", (query, missing) => {
     const error = failure(() => parse(2, query));
     expect(error.code).toBe("request_invalid");
-    expect(error.message).toContain(`The parameter ${missing} is missing`);
+    expect(error.message).toContain(`${missing}: not given`);
   });
 
   it("refuses a query that no upstream takes, and a form that is no text", () => {

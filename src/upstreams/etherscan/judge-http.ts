@@ -51,8 +51,8 @@ export function judgeStatus(answer: Answer): Verdict | undefined {
   if (status === 403 && isJson(answer)) return say("key_forbidden", "key", "http_403");
   if (status === 403) return say("network", "ip", "firewall_block");
   if (status === 404 || status === 410) return say("method_unsupported", "upstream", "wrong_base_path");
-  // Some clones take GET alone: that must not take the whole base URL out.
-  if (status === 405) return say("method_unsupported", "upstream+method", "http_method");
+  // Some clones take GET alone: the caller's to know, and nothing against the base URL.
+  if (status === 405) return say("method_unsupported", "request", "http_method");
   if (status === 413 || status === 414 || status === 431) return say("request_too_large", "request", "too_large");
   if (status === 400 || status === 422) return say("caller_fault", "request", "bad_request");
   if (status === 503 || status === 529) return say("overloaded", "upstream", "http_503");

@@ -195,7 +195,8 @@ function statedLimit(text: string): number | undefined {
 /** `420,10` or `mainnet` is the caller's mistake; a well-formed id is one that this upstream does not serve. */
 function unknownChain(_text: string, { request }: TextContext): Verdict {
   const given = request["chainid"];
-  const wellFormed = given === undefined || given === null || /^\d+$/.test(plainText(given));
+  if (given === undefined || given === null || given === "") return say("caller_fault", "request", "chain_missing");
+  const wellFormed = /^\d+$/.test(plainText(given));
   return wellFormed
     ? say("method_unsupported", "upstream+chain", "chain_unknown")
     : say("caller_fault", "request", "chain_malformed");

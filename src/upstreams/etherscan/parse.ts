@@ -63,10 +63,11 @@ function decodeForm(bytes: Uint8Array): string {
 }
 
 function requireModuleAndAction(call: EtherscanCall): void {
-  const names = new Set([...parametersOf(call).keys()].map((name) => name.toLowerCase()));
+  const given = [...parametersOf(call)].filter(([, value]) => value !== "");
+  const names = new Set(given.map(([name]) => name.toLowerCase()));
   const missing = ["module", "action"].filter((name) => !names.has(name));
   if (missing.length === 0) return;
-  throw new SluiceError("request_invalid", `The parameter ${missing.join(" and ")} is missing; write ${EXAMPLE}`);
+  throw new SluiceError("request_invalid", `${missing.join(" and ")}: not given; write ${EXAMPLE}`);
 }
 
 function isForm(request: InboundRequest): boolean {
