@@ -101,7 +101,9 @@ export async function runCall(call: unknown, options: CallOptions, road: Attempt
 
 /** What is no key's fault cannot be mended by asking a key again. */
 function isFutile(reaction: Reaction, pool: Pool, tried: ReadonlySet<string>): boolean {
-  if (reaction.lastly !== "answer" && !(reaction.outcome === "neutral" && reaction.avoid === "base_url")) return false;
+  // Where others were told to stay away too, the pool knows when they are back.
+  const isOfTheCall = reaction.outcome === "neutral" && reaction.avoid === "base_url" && reaction.neighbours === null;
+  if (reaction.lastly !== "answer" && !isOfTheCall) return false;
   for (const target of pool.board.all()) if (!tried.has(target.id)) return false;
   return true;
 }

@@ -132,7 +132,7 @@ export function describeDropIn(open: OpenGateway): void {
       const { gateway, pool } = await openWithPool(open);
       const answer = await gateway.ask("/etherscan/v2/api?chainid=1&module=account");
       expect(answer.status).toBe(400);
-      expect(await refusalOf(answer)).toMatch(/^The parameter action is missing; write \?chainid=1&module=/);
+      expect(await refusalOf(answer)).toMatch(/^action: not given; write \?chainid=1&module=/);
       const empty = await gateway.ask("/etherscan/v2/api");
       expect(await refusalOf(empty)).toContain("module and action");
       expect(pool.sandbox.counts().total.received).toBe(0);
