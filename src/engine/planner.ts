@@ -75,12 +75,12 @@ export class Planner {
     return { wants, refused, look };
   }
 
-  /** The ledger has answered: `retryAt` per want, null where it was filled. */
-  heard(wants: readonly Wanted[], retryAt: readonly (number | null)[], now: number): void {
+  /** The ledger has answered: `retryAt` per want, 0 where it was filled. */
+  heard(wants: readonly Wanted[], retryAt: readonly number[], now: number): void {
     this.#heardAt = now;
     for (const [index, { group }] of wants.entries()) {
-      const at = retryAt[index];
-      if (typeof at === "number" && !this.#isHopeless(group, now)) this.#notBefore.set(group.first.signature, at);
+      const at = retryAt[index] ?? 0;
+      if (at > 0 && !this.#isHopeless(group, now)) this.#notBefore.set(group.first.signature, at);
     }
   }
 

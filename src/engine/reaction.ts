@@ -93,7 +93,7 @@ export function reactionTo(
     case "rate_limited_second": {
       const cooling = cooled(verdict, "bucket", SECOND_MS);
       // A limit per address says nothing about the ceiling of the account.
-      const learnt = isShared(verdict) ? {} : { observedLimit: verdict.observedLimit ?? null };
+      const learnt = isShared(verdict) ? {} : { observedLimit: verdict.observedLimit ?? 0 };
       return { ...REPLAY, ...cooling, effects: { ...cooling.effects, ...learnt }, outcome: "refused", free: true };
     }
     case "rate_limited_daily": {

@@ -118,27 +118,27 @@ export function adjustCost(
 }
 
 /**
- * Learns from a per-second refusal. `stated` is the ceiling that the upstream named, null when it named none.
+ * Learns from a per-second refusal. `stated` is the ceiling that the upstream named, 0 when it named none.
  * Refusals of calls granted before the present calibration say nothing about it.
  */
 export function recalibrate(
   bucket: BucketState,
   terms: BucketTerms,
-  refusal: { stated: number | null; epoch: number },
+  refusal: { stated: number; epoch: number },
   now: number,
 ): BucketState {
   const limit = ceiling(bucket, terms);
   const raiseAt = now + RAISE_AFTER_MS;
   const anew = { ...bucket, limit, raiseAt, epoch: bucket.epoch + 1, free: [] };
-  // A pace of zero would never be refused again, and so never unlearnt.
-  const stated = refusal.stated !== null && refusal.stated > 0 ? refusal.stated : null;
-  if (stated !== null && stated < limit) {
+  const { stated } = refusal;
+  // A pace of zero, if one were stated, would never be refused again, and so never unlearnt.
+  if (stated > 0 && stated < limit) {
     return { ...anew, limit: stated, limitSource: "observed", tat: Math.max(bucket.tat, now) + terms.windowMs };
   }
   const current = refusal.epoch === bucket.epoch;
   const share = current ? Math.max(SHARE_FLOOR, shareAt(bucket, now) * SHARE_SHRINK) : bucket.share;
   const shrunk = current ? { share, shareAt: now } : {};
-  if (stated !== null && stated > limit) {
+  if (stated > limit) {
     return { ...anew, ...shrunk, limit: stated, limitSource: "observed" };
   }
   return current ? { ...anew, ...shrunk } : { ...bucket, limit, raiseAt };

@@ -77,7 +77,9 @@ function rounded(value: number): number {
  * stands already keeps its `since`.
  */
 export function suspect(coincidences: Coincidences, before: readonly Suspicion[], now: number): Suspicion[] {
-  const ids = Object.keys(coincidences).filter((id) => (coincidences[id]?.refused ?? 0) >= REFUSED_MIN);
+  const ids = Object.keys(coincidences)
+    .filter((id) => (coincidences[id]?.refused ?? 0) >= REFUSED_MIN)
+    .sort();
   const loads = new Map(ids.map((id) => [id, loadOf(coincidences, id)]));
   const deviation = (of: string, by: string) => deviationOf(coincidences[of], by) - (loads.get(of) ?? 0);
   let groups: Set<string>[] = [];
@@ -93,8 +95,8 @@ export function suspect(coincidences: Coincidences, before: readonly Suspicion[]
   for (const group of groups) {
     for (const id of ids) {
       if (group.has(id)) continue;
-      const there = sumOf([...group], (member) => deviation(member, id)) / Math.sqrt(group.size);
-      const back = sumOf([...group], (member) => deviation(id, member)) / Math.sqrt(group.size);
+      const there = sumOf([...group].sort(), (member) => deviation(member, id)) / Math.sqrt(group.size);
+      const back = sumOf([...group].sort(), (member) => deviation(id, member)) / Math.sqrt(group.size);
       if (Math.min(there, back) >= JOIN_EACH_MIN && (there + back) / Math.SQRT2 >= JOIN_BOTH_MIN) group.add(id);
     }
   }
@@ -119,7 +121,10 @@ function deviationOf(entry: Coincidence | undefined, other: string): number {
 /** The same for those that are hardly refused: a bucket that cannot bear load is refused while all are in use. */
 function loadOf(coincidences: Coincidences, id: string): number {
   const entry = coincidences[id];
-  const others = Object.keys(entry?.with ?? {}).filter((other) => (coincidences[other]?.refused ?? 0) < REFUSED_MIN);
+  // In order: a sum of fractions depends on it.
+  const others = Object.keys(entry?.with ?? {})
+    .filter((other) => (coincidences[other]?.refused ?? 0) < REFUSED_MIN)
+    .sort();
   return others.length < 2 ? 0 : Math.max(0, sumOf(others, (other) => deviationOf(entry, other)) / others.length);
 }
 

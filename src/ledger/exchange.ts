@@ -1,3 +1,4 @@
+import { fade } from "../lib/fade.ts";
 import type { Changes, ExchangeReply, ExchangeRequest, Lease, Pick, Want } from "../ports/ledger.ts";
 import type { BucketState, ClientState, PoolHead, TargetState } from "../ports/state.ts";
 import { dayReadyAt, newBucket, take } from "./bucket.ts";
@@ -11,8 +12,10 @@ import { count, countDay, isSpent } from "./window.ts";
 export const HORIZON_MS = 1_500;
 /** Largest allowance for clock mapping when the holder of a bucket changes. */
 const HANDOVER_MAX_MS = 50;
-/** Demand is an average that fades with this time constant. */
+/** Demand is an average that fades with this time constant … */
 const DEMAND_TAU_MS = 5_000;
+/** … and loses half in this time. */
+const DEMAND_HALF_LIFE_MS = DEMAND_TAU_MS * Math.LN2;
 /** A client unheard of for this long no longer counts as one of the fleet … */
 const CLIENT_LIVE_MS = 30_000;
 /** … and is forgotten after this long, or when there are too many: a repeated request of its would settle again. */
@@ -89,7 +92,7 @@ class Exchange {
     this.#request = request;
     this.#time = tick(rows.head, clockNow);
     this.#now = this.#time.now;
-    this.#client = request.id.slice(0, request.id.lastIndexOf(":"));
+    this.#client = request.id.split(":").slice(0, -1).join(":");
     this.#version = rows.head.version + 1;
     this.#coincidences = rows.head.coincidences;
     this.#suspicions = rows.head.suspicions;
@@ -109,7 +112,7 @@ class Exchange {
     const used = leases.map((lease) => [lease.bucket, lease.at] as const);
     const clients = this.#clients(repeated ? 0 : sequence);
     const arrivals =
-      head.arrivals * Math.exp((head.arrivalsAt - this.#now) / DEMAND_TAU_MS) + (repeated ? 0 : request.arrived);
+      head.arrivals * fade(this.#now - head.arrivalsAt, DEMAND_HALF_LIFE_MS) + (repeated ? 0 : request.arrived);
     return {
       head: {
         ...this.#time,
@@ -171,8 +174,8 @@ class Exchange {
     }
   }
 
-  /** Leases up to `want.n` slots; returns when to ask again for the rest, null when there is no rest. */
-  #lease(want: Want, index: number, leases: Lease[]): number | null {
+  /** Leases up to `want.n` slots; returns when to ask again for the rest, 0 when there is no rest. */
+  #lease(want: Want, index: number, leases: Lease[]): number {
     const latest = this.#now + Math.min(want.withinMs, HORIZON_MS);
     const spent = new Set<Pick>();
     for (let granted = 0; granted < want.n; granted++) {
@@ -193,7 +196,7 @@ class Exchange {
       leases.push(this.#grant(best, bestAt, want.cost, index));
       if (best.probe === true || want.ignoreCooldown === true) spent.add(best);
     }
-    return null;
+    return 0;
   }
 
   /** Earliest instant at which a call could leave by this pick, epoch ms; Infinity when it may not at all. */
@@ -257,7 +260,7 @@ class Exchange {
     if (known.length === 0 || (known.length === 1 && known[0] === this.#client)) return { [this.#client]: mine };
     const others = Object.entries(before)
       .filter(([id, client]) => id !== this.#client && client.seenAt > this.#now - CLIENT_KEPT_MS)
-      .sort(([, a], [, b]) => a.seenAt - b.seenAt)
+      .sort(([idA, a], [idB, b]) => a.seenAt - b.seenAt || (idA < idB ? -1 : 1))
       .slice(1 - CLIENTS_MAX);
     return Object.fromEntries([...others, [this.#client, mine]]);
   }

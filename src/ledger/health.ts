@@ -1,3 +1,4 @@
+import { fade } from "../lib/fade.ts";
 import type { HealthState } from "../ports/state.ts";
 
 /** Evidence loses half its weight in this time: the ranking of keys was seen to turn over within hours, not days. */
@@ -20,10 +21,10 @@ export const UNKNOWN_HEALTH: HealthState = { tries: 0, fails: 0, at: 0, streak: 
 
 /** Enters one answer. */
 export function observe(health: HealthState, good: boolean, now: number): HealthState {
-  const fade = Math.min(2 ** ((health.at - now) / HALF_LIFE_MS), (TRIES_MAX - 1) / Math.max(1, health.tries));
+  const kept = Math.min(fade(now - health.at, HALF_LIFE_MS), (TRIES_MAX - 1) / Math.max(1, health.tries));
   return {
-    tries: health.tries * fade + 1,
-    fails: health.fails * fade + (good ? 0 : 1),
+    tries: health.tries * kept + 1,
+    fails: health.fails * kept + (good ? 0 : 1),
     at: now,
     streak: good ? health.streak + 1 : 0,
     probeAt: now + (good ? PROBE_AFTER_SUCCESS_MS : PROBE_AFTER_FAILURE_MS),
@@ -36,8 +37,8 @@ export function observe(health: HealthState, good: boolean, now: number): Health
  * always is believed after three, one that failed at 13 % only after a score.
  */
 export function sickness(health: HealthState, now: number): number {
-  const fade = 2 ** ((health.at - now) / HALF_LIFE_MS);
-  const rate = (health.fails * fade + PRIOR_FAILS) / (health.tries * fade + PRIOR_TRIES);
+  const kept = fade(now - health.at, HALF_LIFE_MS);
+  const rate = (health.fails * kept + PRIOR_FAILS) / (health.tries * kept + PRIOR_TRIES);
   const odds = STILL_SICK_ODDS * (1 - rate) ** health.streak;
   return (rate * odds) / (1 + odds);
 }

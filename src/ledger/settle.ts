@@ -145,6 +145,8 @@ function withCannot(
   now: number,
 ): TargetState["cannot"] {
   const until = Math.max(cannot[added.need] ?? 0, now + added.ms);
-  const live = Object.entries({ ...cannot, [added.need]: until }).filter(([, until]) => until > now);
+  const live = Object.entries({ ...cannot, [added.need]: until })
+    .filter(([, until]) => until > now)
+    .sort(([needA, a], [needB, b]) => a - b || (needA < needB ? -1 : 1));
   return Object.fromEntries(live.slice(-CANNOT_MAX));
 }

@@ -56,8 +56,8 @@ export interface Settlement {
   readonly cool?: { readonly what: "target" | "bucket"; readonly ms: number; readonly reason: string };
   /** Exponential back-off of the target: base × 2^(failures in a row), capped. */
   readonly backoff?: { readonly baseMs: number; readonly capMs: number; readonly reason: string };
-  /** Ceiling that the upstream stated in a per-second refusal; null in a refusal that states none. */
-  readonly observedLimit?: number | null;
+  /** Ceiling that the upstream stated in a per-second refusal, calls per second; 0 in a refusal that states none. */
+  readonly observedLimit?: number;
   /** Park the bucket until 00:00 UTC. */
   readonly parkDay?: boolean;
   readonly disable?: string;
@@ -113,8 +113,8 @@ export interface Changes {
 
 export interface ExchangeReply {
   readonly leases: readonly Lease[];
-  /** Per `want`: when asking again is worth while (epoch ms, ledger time), null when it was filled. */
-  readonly retryAt: readonly (number | null)[];
+  /** Per `want`: when asking again is worth while (epoch ms, ledger time), 0 when it was filled. */
+  readonly retryAt: readonly number[];
   readonly changes: Changes;
   /** The state's version that `changes` brings the client to. */
   readonly version: number;

@@ -26,7 +26,7 @@ describe("exchange: slots", () => {
     const { leases, retryAt } = new PureStore().run(NOON, { want: [wanting(50, 60_000)] });
     expect(leases).toHaveLength(5);
     expect(Math.max(...leases.map(({ at }) => at))).toBeLessThanOrEqual(NOON + HORIZON_MS);
-    expect(retryAt[0]).not.toBeNull();
+    expect(retryAt[0]).toBeGreaterThan(0);
   });
 
   it("reissues a returned slot first, and only while it lies ahead", () => {
@@ -47,7 +47,7 @@ describe("exchange: slots", () => {
       n: fc.integer({ min: 0, max: 6 }),
       withinMs: fc.integer({ min: 0, max: 3_000 }),
       returned: fc.boolean(),
-      refused: fc.option(fc.constantFrom(null, 1, 2, 3), { nil: undefined }),
+      refused: fc.option(fc.constantFrom(0, 1, 2, 3), { nil: undefined }),
       skew: fc.integer({ min: -5_000, max: 5_000 }),
       repeat: fc.boolean(),
     });

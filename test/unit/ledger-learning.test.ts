@@ -6,11 +6,11 @@ import { busiest, NOON, PureStore, settled, TERMS, wanting } from "../fixtures/p
 
 const MINUTE = 60_000;
 
-const refused = (lease: Pick<Lease, "bucket" | "target" | "at" | "epoch">, stated: number | null): Settlement =>
+const refused = (lease: Pick<Lease, "bucket" | "target" | "at" | "epoch">, stated: number): Settlement =>
   settled(lease, "refused", { error: "rate_limited_second", observedLimit: stated });
 
 /** A refusal of a call that left at `now` under the present calibration. */
-function refuse(store: PureStore, now: number, stated: number | null): void {
+function refuse(store: PureStore, now: number, stated: number): void {
   const epoch = store.bucket("b")?.epoch ?? 0;
   store.run(now, { settle: [refused({ bucket: "b", target: "t", at: now, epoch }, stated)] });
 }
@@ -108,7 +108,7 @@ describe("the ceiling", () => {
 });
 
 describe("our share of an account that somebody else spends too", () => {
-  it.each([3, null])("shrinks to 0.7 on a refusal within the ceiling (stated %s), the ceiling stays", (stated) => {
+  it.each([3, 0])("shrinks to 0.7 on a refusal within the ceiling (stated %s), the ceiling stays", (stated) => {
     const store = new PureStore();
     refuse(store, NOON, stated);
     expect(store.bucket("b")).toMatchObject({ limit: 3, limitSource: "configured", share: 0.7, epoch: 1 });
@@ -173,7 +173,7 @@ describe("a calibration", () => {
   });
 
   it("keeps every window within the ceiling in force, whatever is stated when", () => {
-    const stated = fc.constantFrom(undefined, null, 1, 2, 3);
+    const stated = fc.constantFrom(undefined, 0, 1, 2, 3);
     const step = fc.record({ waitMs: fc.integer({ min: 0, max: 1_500 }), stated });
     fc.assert(
       fc.property(fc.array(step, { minLength: 2, maxLength: 40 }), (steps) => {
