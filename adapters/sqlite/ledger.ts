@@ -92,7 +92,7 @@ class PoolCopy implements PoolRows {
     const { data_version: commits } = this.#statements.commits.get() as { data_version: number };
     if (commits === this.#commits) return;
     const stored = this.#statements.head.get(this.#pool) as { data: string } | undefined;
-    const head = stored === undefined ? EMPTY_HEAD : (JSON.parse(stored.data) as PoolHead);
+    const head: PoolHead = { ...EMPTY_HEAD, ...(stored === undefined ? {} : (JSON.parse(stored.data) as PoolHead)) };
     if (head.version < this.head.version) this.#forget();
     for (const row of this.#statements.since.all(this.#pool, this.head.version) as unknown as Row[]) {
       if (row.kind === "bucket") this.#buckets.set(row.id, JSON.parse(row.data) as BucketState);

@@ -45,6 +45,7 @@ export const EMPTY_HEAD: PoolHead = {
   now: 0,
   clock: 0,
   ahead: 0,
+  restUntil: 0,
   arrivals: 0,
   arrivalsAt: 0,
   clients: {},
@@ -116,6 +117,7 @@ class Exchange {
     return {
       head: {
         ...this.#time,
+        restUntil: head.restUntil,
         version: this.#version,
         arrivals,
         arrivalsAt: this.#now,
@@ -206,7 +208,7 @@ class Exchange {
     const { terms, leadMs, skewMs, dice } = this.#request;
     if (target.disabled !== null) return Infinity;
     if (pick.probe === true && target.health.probeAt > this.#now) return Infinity;
-    const soonest = this.#now + leadMs;
+    const soonest = Math.max(this.#now + leadMs, this.#rows.head.restUntil);
     const gates = ignoreCooldown === true ? 0 : Math.max(opensAt(bucket.gate), opensAt(target.gate));
     const dayReady = dayReadyAt(bucket, terms);
     // What a returned slot had reserved is not known: it may be too little for a call of several units.

@@ -126,6 +126,8 @@ export interface PoolHead {
   /** The latest reading of the store's clock, and how far the ledger's time is ahead of it since that clock went back. */
   readonly clock: number;
   readonly ahead: number;
+  /** No slot before this instant, epoch ms: a store that lost what it had granted waits until all of that lies behind. */
+  readonly restUntil: number;
   /** Arrivals that fade over some seconds, and when they were last faded. */
   readonly arrivals: number;
   readonly arrivalsAt: number;

@@ -1,0 +1,2 @@
+export { redisLedger } from "./ledger.ts";
+export type { RedisConnection, RedisLedgerOptions } from "./ledger.ts";
