@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
+import { ensureCommand } from "./fixtures/system-packages.ts";
 
 /**
  * `npm test`: every gate and every test, all of them even when one fails. The last line is `N passed, N failed`, the
@@ -46,6 +47,8 @@ function readCounts(report: string): Counts | null {
   const { numPassedTests: passed, numFailedTests: failed } = counts;
   return typeof passed === "number" && typeof failed === "number" ? { passed, failed } : null;
 }
+
+ensureCommand("redis-server", "redis-server");
 
 const broken: string[] = [];
 for (const [name, command, ...args] of only.length > 0 ? [] : gates) {
