@@ -6,19 +6,17 @@ import type {
   Changes,
   ExchangeReply,
   ExchangeRequest,
+  Lease,
   Ledger,
   Order,
   Settlement,
   Want,
 } from "../ports/ledger.ts";
 import type { BucketState, Suspicion, TargetState } from "../ports/state.ts";
+import { isReply } from "./is-reply.ts";
+import { LedgerTime, TIMEOUT_MAX_MS } from "./ledger-time.ts";
 import { Outage, withoutMark } from "./outage.ts";
 
-/** Bounds of the time-out of one exchange: four fast round trips, within these. */
-const TIMEOUT_MIN_MS = 150;
-const TIMEOUT_MAX_MS = 1_000;
-/** A reading this much earlier than the one before is a clock that was set back. */
-const STEP_BACK_MS = 5_000;
 /** What happened while the store was down, kept for it up to this many. */
 const PENDING_MAX = 1_000;
 
@@ -32,6 +30,8 @@ export interface ExchangerOptions {
   onTarget(id: string, after: TargetState, before: TargetState | undefined): void;
   onDown(cause: unknown): void;
   onUp(downMs: number): void;
+  /** Slots that came twice, since their exchange was repeated: nobody waits for them. */
+  onSpare(leases: readonly Lease[]): void;
 }
 
 /** `standIn`: the leases are the isolate's own, since the ledger is out of reach. */
@@ -62,10 +62,7 @@ export class Exchanger {
   #idlers: (() => void)[] = [];
   /** Every stored row was seen: one that comes up later is new, not old news. */
   #knowsAll = false;
-  #offset = 0;
-  /** The latest reading of our own clock. */
-  #clock = -Infinity;
-  #fastest = Infinity;
+  readonly #time = new LedgerTime();
   /** The request whose fate is unknown: it is repeated as it was, so that nothing is settled twice or lost. */
   #unsure: ExchangeRequest | null = null;
   #outage: Outage | null = null;
@@ -79,11 +76,12 @@ export class Exchanger {
 
   /** The ledger's time as far as this isolate knows it, epoch ms. */
   now(): number {
-    const clock = this.#options.clock.now();
-    // A clock set back must not make all that lies ahead unreachable: the ledger's time does not follow it either.
-    if (clock < this.#clock - STEP_BACK_MS) this.#offset += this.#clock - clock;
-    this.#clock = clock;
-    return clock + this.#offset;
+    return this.#time.at(this.#options.clock.now());
+  }
+
+  /** How far ahead of now a slot must lie for others to have a use for it when it is given back. */
+  get wayMs(): number {
+    return this.#time.leadMs;
   }
 
   get busy(): boolean {
@@ -95,9 +93,14 @@ export class Exchanger {
     return this.#pending.length > 0 || this.#orders.length > 0;
   }
 
+  /** How many settlements wait for the next exchange. */
+  get pending(): number {
+    return this.#pending.length;
+  }
+
   /** When the ledger can be asked next, ledger time, epoch ms; 0 while it answers. */
   get reachableAt(): number {
-    return this.#outage === null ? 0 : this.#outage.retryAt + this.#offset;
+    return this.#outage === null ? 0 : this.#outage.retryAt + this.#time.offset;
   }
 
   /** Whether the ledger has ever answered: before that this isolate knows nothing of the stored state. */
@@ -140,11 +143,10 @@ export class Exchanger {
     }
     this.#busy = true;
     const request = this.#request(want);
-    const start = clock.now();
-    const succeed = (reply: ExchangeReply) => {
+    const succeed = (reply: ExchangeReply, start: number) => {
       this.#rest();
       this.#forget(request);
-      this.#measure(start, reply.now);
+      this.#time.measure(start, clock.now(), reply.now);
       this.#since = reply.version;
       this.#recover();
       const taken = this.#take(reply);
@@ -157,16 +159,7 @@ export class Exchanger {
       this.#fall(cause);
       this.run(want, done);
     };
-    let answer: ExchangeReply | Promise<ExchangeReply>;
-    try {
-      answer = ledger.exchange(pool, request);
-    } catch (cause) {
-      fail(cause);
-      return;
-    }
-    this.isRemote = answer instanceof Promise;
-    if (answer instanceof Promise) this.#race(answer, succeed, fail);
-    else succeed(answer);
+    this.#ask(request, succeed, fail);
   }
 
   #rest(): void {
@@ -174,27 +167,70 @@ export class Exchanger {
     for (const resolve of this.#idlers.splice(0)) resolve();
   }
 
-  #race(answer: Promise<ExchangeReply>, succeed: (reply: ExchangeReply) => void, fail: (cause: unknown) => void): void {
-    const limit = Math.min(TIMEOUT_MAX_MS, Math.max(TIMEOUT_MIN_MS, 4 * this.#fastest));
-    let open = true;
-    const once = (run: () => void) => {
-      if (!open) return;
-      open = false;
-      cancel();
-      run();
+  /**
+   * Asks, and asks once more when the first try fails: a single slow or lost exchange is no outage. The id is the same,
+   * so either answer will do, and the other one's slots are left over. A store known to be down gets one try.
+   */
+  #ask(
+    request: ExchangeRequest,
+    succeed: (reply: ExchangeReply, start: number) => void,
+    fail: (cause: unknown) => void,
+  ): void {
+    const { ledger, pool, clock } = this.#options;
+    const tries = this.#outage === null ? 2 : 1;
+    let isOpen = true;
+    const attempt = (number: number): void => {
+      const start = clock.now();
+      let isCurrent = true;
+      let cancel = (): void => {};
+      const miss = (cause: unknown): void => {
+        if (!isCurrent) return;
+        isCurrent = false;
+        cancel();
+        if (!isOpen) return;
+        if (number < tries) {
+          attempt(number + 1);
+          return;
+        }
+        isOpen = false;
+        fail(cause);
+      };
+      const hear = (reply: unknown): void => {
+        if (!isReply(reply, request.want.length)) {
+          miss(new Error("the ledger's reply has not the form of one"));
+          return;
+        }
+        isCurrent = false;
+        cancel();
+        if (isOpen) {
+          isOpen = false;
+          succeed(reply, start);
+        } else if (this.#outage === null) this.#options.onSpare(reply.leases);
+      };
+      let answer: ExchangeReply | Promise<ExchangeReply>;
+      try {
+        // The ledger may roll anew; all else must be the same.
+        answer = ledger.exchange(pool, number === 1 ? request : { ...request, dice: clock.random() });
+      } catch (cause) {
+        miss(cause);
+        return;
+      }
+      this.isRemote = answer instanceof Promise;
+      if (!(answer instanceof Promise)) {
+        hear(answer);
+        return;
+      }
+      const limit = number === 1 ? this.#time.timeoutMs : TIMEOUT_MAX_MS;
+      cancel = clock.after(limit, () => miss(new Error(`no answer in ${Math.round(limit)} ms`)));
+      answer.then(hear, miss);
     };
-    const cancel = this.#options.clock.after(limit, () => once(() => fail(new Error(`no answer in ${limit} ms`))));
-    answer.then(
-      (reply) => once(() => succeed(reply)),
-      (cause: unknown) => once(() => fail(cause)),
-    );
+    attempt(1);
   }
 
   #request(want: readonly Want[]): ExchangeRequest {
     const { terms, clock } = this.#options;
-    const rtt = this.#fastest === Infinity ? 0 : this.#fastest;
-    const leadMs = Math.max(rtt, this.#clearAt - this.now());
-    const now = { terms, want, leadMs, skewMs: rtt / 2, dice: clock.random() };
+    const leadMs = Math.max(this.#time.leadMs, this.#clearAt - this.now());
+    const now = { terms, want, leadMs, skewMs: this.#time.skewMs, dice: clock.random() };
     // After an outage our copy holds the stand-in's rows: ask for everything.
     if (this.#unsure !== null) return { ...this.#unsure, ...now, since: 0 };
     return {
@@ -252,21 +288,6 @@ export class Exchanger {
     if (this.#outage === null) return;
     this.#options.onUp(this.#options.clock.now() - this.#outage.since);
     this.#outage = null;
-  }
-
-  /** The sample of the fastest round trip tells the ledger's time best: the error is at most half of it. */
-  #measure(start: number, ledgerNow: number): void {
-    const end = this.#options.clock.now();
-    const rtt = end - start;
-    const offset = ledgerNow - (start + end) / 2;
-    const isPossible = Math.abs(offset - this.#offset) <= (rtt + this.#fastest) / 2;
-    if (rtt > this.#fastest && isPossible) {
-      this.#fastest += (rtt - this.#fastest) * 0.01;
-      return;
-    }
-    // A difference that no delay explains is a clock that was set: the old sample is worth nothing then.
-    this.#fastest = rtt;
-    this.#offset = offset;
   }
 
   #take(reply: ExchangeReply): ExchangeReply {

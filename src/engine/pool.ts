@@ -1,5 +1,6 @@
 import { SluiceError } from "../errors.ts";
 import { opensAt } from "../ledger/gate.ts";
+import { isSick } from "../ledger/health.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { SluiceEvent } from "../ports/events.ts";
 import type { Ledger, Settlement } from "../ports/ledger.ts";
@@ -21,8 +22,9 @@ import type { Target } from "./target.ts";
 const LATE_MS = 15;
 /** Good news, or a slot given back, waits this long for company before it goes to the ledger; bad news goes at once. */
 const SETTLE_AFTER_MS = 50;
-/** Good news for a ledger that costs a round trip: at four calls a second one exchange then serves each. */
-const SETTLE_REMOTE_MS = 250;
+/** Good news for a ledger that costs a round trip rides on the next request for a slot; so long at most, so much at most. */
+const SETTLE_REMOTE_MS = 15_000;
+const SETTLE_REMOTE_MAX = 100;
 
 export interface PoolOptions {
   readonly name: string;
@@ -85,6 +87,13 @@ export class Pool {
       },
       onDown: (cause) => this.#events.ledgerDown(cause),
       onUp: (downMs) => this.#events.ledgerUp(downMs),
+      onSpare: (leases) => {
+        for (const lease of leases) {
+          const to = this.board.get(lease.target);
+          if (to !== undefined) this.#giveBack({ ...lease, to });
+        }
+        this.#pump();
+      },
     });
     this.board = new Board(definition.targets, this.exchanger, definition.terms, strategyOf(definition.strategy));
     this.#planner = new Planner(this.board);
@@ -144,12 +153,11 @@ export class Pool {
     });
   }
 
-  /** Enters what became of a slot. Bad news reaches the ledger at once, good news within 50 or 250 ms. */
+  /** Enters what became of a slot. Bad news reaches the ledger at once, good news when there is company for it. */
   settle(slot: Slot, outcome: Settlement["outcome"], effects: Omit<Settlement, keyof Slot | "outcome">): void {
     this.exchanger.settle({ ...identityOf(slot), outcome, ...effects });
     const urgent = this.#closed || outcome === "refused" || outcome === "failed" || Object.keys(effects).length > 0;
-    const patience = this.exchanger.isRemote ? SETTLE_REMOTE_MS : SETTLE_AFTER_MS;
-    this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + (urgent ? 0 : patience));
+    this.#settleBy(urgent ? 0 : this.#isAwaited(slot) ? SETTLE_AFTER_MS : this.#patience);
     this.#pump();
   }
 
@@ -158,7 +166,7 @@ export class Pool {
     for (const { id: target, bucket } of targets) {
       this.exchanger.settle({ bucket, target, at: 0, epoch: -1, outcome: "none", ...effects });
     }
-    this.#settleAt = this.exchanger.now();
+    this.#settleBy(0);
     this.#pump();
   }
 
@@ -282,7 +290,27 @@ export class Pool {
 
   #giveBack(slot: Slot): void {
     this.exchanger.settle({ ...identityOf(slot), outcome: "unused" });
-    this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + (this.#closed ? 0 : SETTLE_AFTER_MS));
+    const isOfUse = slot.at > this.exchanger.now() + this.exchanger.wayMs || this.#isAwaited(slot);
+    this.#settleBy(this.#closed ? 0 : isOfUse ? SETTLE_AFTER_MS : this.#patience);
+  }
+
+  /** Tells the ledger within `ms`. */
+  #settleBy(ms: number): void {
+    this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + ms);
+  }
+
+  /** How long what nobody waits for may wait for company. */
+  get #patience(): number {
+    const isFew = this.exchanger.pending < SETTLE_REMOTE_MAX;
+    return this.exchanger.isRemote && isFew ? SETTLE_REMOTE_MS : SETTLE_AFTER_MS;
+  }
+
+  /** Whether the fleet waits for what becomes of the slot: it is the probe of a sick target, or of one coming back. */
+  #isAwaited({ probe, bucket, target }: Slot): boolean {
+    const state = this.exchanger.targets.get(target);
+    if (probe || (state !== undefined && isSick(state.health, this.exchanger.now()))) return true;
+    const gates = [this.exchanger.buckets.get(bucket)?.gate, state?.gate];
+    return gates.some((gate) => gate !== undefined && gate.kind !== "open");
   }
 
   #refuse(jobs: Iterable<Job>, error: SluiceError): void {
