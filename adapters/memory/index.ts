@@ -1,2 +1,3 @@
+export { memoryKv } from "./kv.ts";
 export { memoryPlatform } from "./platform.ts";
 export type { MemoryPlatformOptions } from "./platform.ts";
