@@ -94,3 +94,13 @@ export function parseWholeNumber(option: string, value: string, min: number, max
   const shown = value.length <= LONGEST_SHOWN ? `"${value}"` : `text (fingerprint ${fingerprint(value)})`;
   throw new SluiceError("config_invalid", `${option}: ${shown} is no whole number from ${min} to ${max}.`);
 }
+
+/** Every secret that a configuration names: upstream credentials, caller tokens, the operator's token. */
+export function secretsOf({ upstreams, callers, admin }: SluiceConfig): string[] {
+  const tokens = callers === undefined || callers === "public" ? [] : [callers.tokens ?? []].flat();
+  return [
+    ...Object.values(upstreams).flatMap((upstream) => upstream.secrets),
+    ...tokens.flatMap((token) => token.split(",")).map((token) => token.trim()),
+    ...(admin?.token === undefined ? [] : [admin.token]),
+  ].filter((secret) => secret !== "");
+}

@@ -31,3 +31,14 @@ export function configFromEnv(env: Env): SluiceConfig<{ etherscan: UpstreamDefin
     admin: admin === undefined ? undefined : { token: admin },
   };
 }
+
+/** A shorter value would be found by chance in innocent text. */
+const SHORTEST_SECRET = 8;
+
+/** What an environment holds that is probably a secret: for redacting the errors of a configuration that fails. */
+export function secretsOfEnv(env: Env): string[] {
+  return Object.entries(env)
+    .filter(([name]) => /KEY|TOKEN|SECRET|PASSWORD/i.test(name))
+    .flatMap(([, value = ""]) => [value, ...value.split(/[\s,]+/)])
+    .filter((value) => value.length >= SHORTEST_SECRET);
+}

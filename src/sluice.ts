@@ -1,5 +1,5 @@
 import { weakTokens } from "./callers/weak-tokens.ts";
-import { parseConfig, type SluiceConfig, type Upstreams } from "./config.ts";
+import { parseConfig, secretsOf, type SluiceConfig, type Upstreams } from "./config.ts";
 import type { UpstreamDefinition } from "./engine/definition.ts";
 import { createUpstream, type RunningUpstream } from "./engine/create-upstream.ts";
 import type { UpstreamStats } from "./engine/stats.ts";
@@ -7,6 +7,10 @@ import type { Upstream } from "./engine/upstream.ts";
 import { SluiceError } from "./errors.ts";
 import { createEventFeed } from "./http/event-feed.ts";
 import { createHandler } from "./http/router.ts";
+import type { JobReport } from "./jobs/job.ts";
+import { runJobs } from "./jobs/run-jobs.ts";
+import { sweepJob } from "./jobs/sweep.ts";
+import { createRedactor } from "./lib/redact.ts";
 import type { SluiceEvent } from "./ports/events.ts";
 import type { Platform } from "./ports/platform.ts";
 import { VERSION } from "./version.ts";
@@ -20,6 +24,8 @@ export type UpstreamInProcess<D> = Upstream<CallOf<D>> & FaceOf<D>;
 export interface Sluice<U extends Upstreams = Upstreams> {
   /** Answers a request; never throws. A closure, so that it can be handed to any framework; further arguments are ignored. */
   readonly fetch: (request: Request, ...rest: unknown[]) => Promise<Response>;
+  /** What is to be done now and then; a platform's cron calls it. Never throws: a job that failed is a report. */
+  readonly scheduled: () => Promise<readonly JobReport[]>;
   /** Throws `config_invalid` for a name that is not configured. */
   upstream<K extends keyof U & string>(name: K): UpstreamInProcess<U[K]>;
   stats(): readonly UpstreamStats[];
@@ -42,9 +48,11 @@ export function createSluice<U extends Upstreams>(config: SluiceConfig<U>, platf
   for (const [name, definition] of Object.entries(upstreams)) {
     running.set(name, createUpstream(name, definition, platform, emit));
   }
-  for (const detail of weakTokens(callers, admin)) {
+  for (const detail of [...(platform.warnings ?? []), ...weakTokens(callers, admin)]) {
     emit({ type: "config_warning", at: clock.now(), upstream: "-", detail });
   }
+  const redact = createRedactor(secretsOf(config));
+  const jobs = [sweepJob(platform.ledger, [...running.keys()])];
   const handle = createHandler({
     upstreams: [...running.values()],
     clock,
@@ -60,6 +68,11 @@ export function createSluice<U extends Upstreams>(config: SluiceConfig<U>, platf
   });
   return {
     fetch: (request) => handle(request),
+    async scheduled() {
+      const reports = await runJobs(jobs, redact);
+      for (const report of reports) emit({ type: "job_ended", at: clock.now(), upstream: "-", ...report });
+      return reports;
+    },
     upstream<K extends keyof U & string>(name: K): UpstreamInProcess<U[K]> {
       const found = running.get(name);
       if (found === undefined) {

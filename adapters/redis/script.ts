@@ -1,6 +1,6 @@
-// Made by `npm run lua` from src/ledger and test/package/lua/host.lua (5d51bc6c62e67e3e). Not to be edited.
+// Made by `npm run lua` from src/ledger and test/package/lua/host.lua (aba41c1f63f68178). Not to be edited.
 /** The name by which Redis knows the script once it has seen it. */
-export const SCRIPT_SHA = "db5598b65121c4a248103e7273baf00fac0a6615";
+export const SCRIPT_SHA = "c5593c9ff628c3d2c2bd4e795006d8a254515053";
 export const SCRIPT: string = `local reducer = (function(...)
 local ____modules = {}
 local ____moduleCache = {}
@@ -2333,6 +2333,16 @@ return __TS__ObjectFromEntries({__TS__SparseArraySpread(____array_11)})
 end
 return ____exports
 end,
+["ledger.unused"] = function(...)
+local ____exports = {}
+local KEPT_MS = 45 * 86400000
+function ____exports.isUnused(self, row, now)
+local usedAt = row.last ~= nil and row.last or row.lastAt
+local isOrdered = row.disabled ~= nil and row.disabled == "operator"
+return usedAt > 0 and usedAt < now - KEPT_MS and not isOrdered
+end
+return ____exports
+end,
 ["main"] = function(...)
 local ____exports = {}
 do
@@ -2340,6 +2350,10 @@ local ____exchange = require("ledger.exchange")
 ____exports.EMPTY_HEAD = ____exchange.EMPTY_HEAD
 ____exports.exchange = ____exchange.exchange
 ____exports.HORIZON_MS = ____exchange.HORIZON_MS
+end
+do
+local ____unused = require("ledger.unused")
+____exports.isUnused = ____unused.isUnused
 end
 return ____exports
 end,
@@ -2433,7 +2447,7 @@ if version % SWEEP_EVERY == 1 then
 for _, key in ipairs(KEYS) do redis.call("PEXPIRE", key, KEPT_MS) end
 for _, name in ipairs(redis.call("ZRANGE", VERSIONS, 0, SWEEP_MAX - 1)) do
 local row = not written[name] and read(name)
-if row and (row.last or row.lastAt) < now - KEPT_MS and row.disabled ~= "operator" then
+if row and reducer.isUnused(nil, row, now) then
 redis.call("HDEL", ROWS, name)
 redis.call("ZREM", VERSIONS, name)
 end

@@ -8,6 +8,7 @@ import {
   type ExchangeRequest,
   type ExchangeResult,
   type Ledger,
+  isUnused,
   type PoolHead,
   type PoolRows,
   type TargetState,
@@ -50,6 +51,12 @@ export function sqliteLedger({ path, now = Date.now }: SqliteLedgerOptions): Led
         if (database.isTransaction) statements.rollback.run();
         throw isOfFile(error) ? unusable(path, error) : error;
       }
+    },
+    sweep(pool: string): number {
+      const rows = statements.since.all(pool, 0) as unknown as Row[];
+      const unused = rows.filter(({ data }) => isUnused(JSON.parse(data) as BucketState | TargetState, now()));
+      for (const { kind, id } of unused) statements.remove.run(pool, kind, id);
+      return unused.length;
     },
     close: () => database.close(),
   };
@@ -165,6 +172,7 @@ function prepare(database: DatabaseSync) {
     writeRow: statement(
       "INSERT INTO rows VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version, data = excluded.data",
     ),
+    remove: statement("DELETE FROM rows WHERE pool = ? AND kind = ? AND id = ?"),
     since: statement("SELECT kind, id, data FROM rows WHERE pool = ? AND version > ?"),
   };
 }

@@ -1,5 +1,5 @@
 import type { SluiceError } from "../errors.ts";
-import type { Want } from "../ports/ledger.ts";
+import type { ExchangeReply, Want } from "../ports/ledger.ts";
 import type { Board } from "./board.ts";
 import type { Group } from "./match-slots.ts";
 import type { Job } from "./queue.ts";
@@ -13,6 +13,8 @@ const PICKS_MAX = 16;
 /** Places offered beyond the number of slots, for the case that others were quicker. */
 const PICKS_SPARE = 2;
 
+const SPREAD_MS = Number(process.env.SPREAD ?? 600);
+const VMAX = Number(process.env.VMAX ?? 3);
 export interface Wanted {
   readonly want: Want;
   readonly group: Group;
@@ -31,6 +33,7 @@ export class Planner {
   readonly #board: Board;
   /** Per signature: asking for a slot before this is in vain. */
   #notBefore = new Map<string, number>();
+  #vain = 0;
   /** When the ledger was heard last, ledger time. */
   #heardAt = -Infinity;
 
@@ -76,11 +79,19 @@ export class Planner {
   }
 
   /** The ledger has answered: `retryAt` per want, 0 where it was filled. */
-  heard(wants: readonly Wanted[], retryAt: readonly number[], now: number): void {
+  heard(
+    wants: readonly Wanted[],
+    { retryAt, leases }: Pick<ExchangeReply, "retryAt" | "leases">,
+    now: number,
+    dice: number,
+  ): void {
     this.#heardAt = now;
+    if (leases.length > 0) this.#vain = 0;
+    else if (wants.length > 0) this.#vain++;
     for (const [index, { group }] of wants.entries()) {
       const at = retryAt[index] ?? 0;
-      if (at > 0 && !this.#isHopeless(group, now)) this.#notBefore.set(group.first.signature, at);
+      const spread = dice * SPREAD_MS * 2 ** Math.max(0, Math.min(VMAX, this.#vain - 1));
+      if (at > 0 && !this.#isHopeless(group, now)) this.#notBefore.set(group.first.signature, at + spread);
     }
   }
 

@@ -270,7 +270,12 @@ export class Pool {
     this.exchanger.run(
       wants.map(({ want }) => want),
       (reply, standIn) => {
-        this.#planner.heard(wants, reply.retryAt, this.exchanger.now());
+        this.#planner.heard(
+          wants,
+          reply,
+          this.exchanger.now(),
+          this.exchanger.isRemote ? this.#options.clock.random() : 0,
+        );
         this.#hand.add(reply.leases, standIn, (id) => this.board.get(id));
         // What this exchange could not deliver has no time of its own any more.
         if (this.exchanger.unsettled && this.#settleAt === Infinity) this.#settleAt = this.exchanger.reachableAt;

@@ -1,6 +1,6 @@
 import type { Changes, ExchangeReply, ExchangeRequest, Ledger } from "../ports/ledger.ts";
 import type { BucketState, PoolHead, TargetState } from "../ports/state.ts";
-import { EMPTY_HEAD, exchange, NO_CHANGES } from "./exchange.ts";
+import { EMPTY_HEAD, exchange, NO_CHANGES, type PoolRows } from "./exchange.ts";
 
 /** Changes remembered in order; a client that lags further behind gets every row. */
 const LOG_MAX = 1_024;
@@ -11,13 +11,18 @@ interface Logged {
   readonly targets: readonly string[];
 }
 
-class Pool {
-  head: PoolHead = EMPTY_HEAD;
-  readonly buckets = new Map<string, BucketState>();
-  readonly targets = new Map<string, TargetState>();
+/** All rows of one pool in memory, and in which order they changed. */
+export class MemoryPool implements PoolRows {
+  head: PoolHead;
+  readonly buckets: Map<string, BucketState> = new Map();
+  readonly targets: Map<string, TargetState> = new Map();
+  /** A client that knows less than this version knows nothing that the log could complete. */
+  readonly #from: number;
   #log: Logged[] = [];
 
-  constructor(seed: Changes) {
+  constructor(seed: Changes = NO_CHANGES, head: PoolHead = EMPTY_HEAD) {
+    this.head = head;
+    this.#from = head.version;
     for (const [id, row] of Object.entries(seed.buckets)) this.buckets.set(id, row);
     for (const [id, row] of Object.entries(seed.targets)) this.targets.set(id, row);
   }
@@ -54,7 +59,7 @@ class Pool {
     if (since >= this.head.version) since = 0;
     const buckets: Record<string, BucketState> = {};
     const targets: Record<string, TargetState> = {};
-    const complete = since >= (this.#log[0]?.version ?? 0) - 1;
+    const complete = since >= Math.max(this.#from, (this.#log[0]?.version ?? 0) - 1);
     if (!complete) return { buckets: Object.fromEntries(this.buckets), targets: Object.fromEntries(this.targets) };
     for (let i = this.#log.length - 1; i >= 0; i--) {
       const logged = this.#log[i];
@@ -71,11 +76,11 @@ class Pool {
  * `now` gives epoch milliseconds; `seed` are rows that every pool starts from.
  */
 export function memoryLedger(now: () => number, seed: Changes = NO_CHANGES): Ledger {
-  const pools = new Map<string, Pool>();
+  const pools = new Map<string, MemoryPool>();
   return {
     exchange(pool: string, request: ExchangeRequest): ExchangeReply {
       let rows = pools.get(pool);
-      if (rows === undefined) pools.set(pool, (rows = new Pool(seed)));
+      if (rows === undefined) pools.set(pool, (rows = new MemoryPool(seed)));
       return rows.exchange(request, now());
     },
   };

@@ -27,6 +27,7 @@ export type SluiceEvent = {
     }
   | { readonly type: "ledger_down"; readonly detail: string }
   | { readonly type: "ledger_up"; readonly downMs: number }
+  | { readonly type: "job_ended"; readonly job: string; readonly ok: boolean; readonly detail: string }
 );
 
 /** Takes events; never throws back at the caller. */

@@ -133,5 +133,7 @@ export interface ExchangeReply {
  */
 export interface Ledger {
   exchange(pool: string, request: ExchangeRequest): ExchangeReply | Promise<ExchangeReply>;
+  /** Forgets rows that nobody has used for long; returns how many. A store that does so by itself has none. */
+  sweep?(pool: string): number | Promise<number>;
   close?(): void | Promise<void>;
 }

@@ -1,5 +1,7 @@
+import type { Background } from "./background.ts";
 import type { Clock } from "./clock.ts";
 import type { Events } from "./events.ts";
+import type { Kv } from "./kv.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Transport } from "./transport.ts";
 
@@ -9,6 +11,11 @@ export interface Platform {
   readonly clock: Clock;
   readonly transport: Transport;
   readonly events: Events;
+  readonly kv?: Kv | undefined;
+  /** Absent where the process runs on between requests. */
+  readonly background?: Background | undefined;
+  /** What the operator should know of this deployment: told as `config_warning` events at start. */
+  readonly warnings?: readonly string[] | undefined;
   /** The peer's address as the adapter itself sees it, never taken from a header; undefined where it is unknown. */
   peer?(request: Request): string | undefined;
   /** Gets what was thrown where nothing should be; may hold secrets, so redact before showing it. */

@@ -52,6 +52,7 @@ const TOP_FILES = new Set([
   "src/judge.ts",
   "src/version.ts",
   "src/env-config.ts",
+  "src/event-log.ts",
 ]);
 const FOLDERS = new Set<string>(Object.keys(MAY_IMPORT).filter((layer) => layer !== "top" && layer !== "errors"));
 

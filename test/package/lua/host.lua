@@ -109,7 +109,7 @@ if version % SWEEP_EVERY == 1 then
   for _, key in ipairs(KEYS) do redis.call("PEXPIRE", key, KEPT_MS) end
   for _, name in ipairs(redis.call("ZRANGE", VERSIONS, 0, SWEEP_MAX - 1)) do
     local row = not written[name] and read(name)
-    if row and (row.last or row.lastAt) < now - KEPT_MS and row.disabled ~= "operator" then
+    if row and reducer.isUnused(nil, row, now) then
       redis.call("HDEL", ROWS, name)
       redis.call("ZREM", VERSIONS, name)
     end

@@ -17,7 +17,7 @@ const TRANSLATOR: readonly string[] = ["typescript-to-lua@1.37.1", "typescript@6
 /** What the reducer is made of, from the root. */
 const SOURCES: readonly string[] = [
   "src/lib/fade.ts",
-  ...["bucket", "coincidence", "exchange", "gate", "health", "settle", "time", "window"].map(
+  ...["bucket", "coincidence", "exchange", "gate", "health", "settle", "time", "unused", "window"].map(
     (name) => `src/ledger/${name}.ts`,
   ),
   "src/ports/ledger.ts",
@@ -64,7 +64,11 @@ function translate(folder: string): string {
     mkdirSync(join(copy, ".."), { recursive: true });
     writeFileSync(copy, text);
   }
-  writeFileSync(join(folder, "src/main.ts"), 'export { EMPTY_HEAD, exchange, HORIZON_MS } from "./ledger/exchange";\n');
+  const main = [
+    'export { EMPTY_HEAD, exchange, HORIZON_MS } from "./ledger/exchange";',
+    'export { isUnused } from "./ledger/unused";',
+  ];
+  writeFileSync(join(folder, "src/main.ts"), main.join("\n"));
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(CONFIG));
   writeFileSync(join(folder, "package.json"), "{}");
   const at = { cwd: folder, stdio: ["ignore", "inherit", "inherit"] } as const;
