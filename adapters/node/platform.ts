@@ -1,6 +1,7 @@
 import type { ServerRequest } from "srvx";
 import type { Events, Ledger, Platform } from "../../src/index.ts";
 import { nodeClock } from "./clock.ts";
+import { nodeTransport } from "./transport.ts";
 
 export interface NodePlatformOptions {
   readonly ledger: Ledger;
@@ -13,7 +14,7 @@ export function nodePlatform(options: NodePlatformOptions): Platform {
   return {
     ...options,
     clock: nodeClock,
-    transport: (request) => fetch(request),
+    transport: nodeTransport,
     peer: (request) => (request as ServerRequest).ip,
   };
 }
