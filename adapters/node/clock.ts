@@ -3,11 +3,18 @@ import type { Clock } from "../../src/index.ts";
 /** setTimeout counts its milliseconds in 32 bits and fires at once beyond them. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** The machine's clock. Timers are rounded up, since Node cuts fractions off and would fire early. */
+/** The machine's clock. */
 export const nodeClock: Clock = {
   now: () => Date.now(),
   after(ms: number, run: () => void): () => void {
-    const timer = setTimeout(run, Math.min(Math.ceil(ms), TIMER_MAX_MS));
+    const due = performance.now() + ms;
+    let timer: NodeJS.Timeout;
+    const arm = (): void => {
+      const left = Math.max(0, Math.ceil(due - performance.now()));
+      // Node counts whole milliseconds from the beginning of a turn of its loop, and may fire one too soon.
+      timer = setTimeout(() => (performance.now() < due ? arm() : run()), Math.min(left, TIMER_MAX_MS));
+    };
+    arm();
     return () => clearTimeout(timer);
   },
   random: () => Math.random(),
