@@ -16,6 +16,6 @@ export default defineConfig({
   tsconfig: "adapters/tsconfig.json",
   dts: true,
   fixedExtension: false,
-  deps: { neverBundle: [/^node:/] },
+  deps: { neverBundle: [/^(node|cloudflare):/] },
   report: false,
 });

@@ -12,9 +12,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
+import { build } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startWorkerd } from "../fixtures/workerd.ts";
 import { parseModule } from "./parse-module.ts";
 import { readText, root } from "./repository.ts";
 
@@ -44,6 +46,9 @@ const specifierOf = (key: string): string => posix.join(npm.name, key);
 
 /** Entries that stand on `node:sqlite`, which Node has from 22.5 on. */
 const NEEDS_NODE_24 = new Set(["./node", "./sqlite"]);
+/** Entries that stand on a module which only workerd has. */
+const NEEDS_WORKERD = new Set(["./cloudflare"]);
+const forNode = entries.filter(([key]) => !NEEDS_WORKERD.has(key));
 
 describe("package.json and deno.json", () => {
   test("are of one name, version and licence", () => {
@@ -109,6 +114,7 @@ describe("the built package", { timeout: 60_000 }, () => {
       copyFileSync(join(root, file), join(installed, file));
     if (existsSync(join(root, "README.md"))) copyFileSync(join(root, "README.md"), join(installed, "README.md"));
     for (const name of Object.keys({ ...npm.dependencies, ...npm.peerDependencies })) {
+      mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
       symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
     }
     writeFileSync(join(folder, "package.json"), `{ "type": "module" }\n`);
@@ -152,7 +158,7 @@ describe("the built package", { timeout: 60_000 }, () => {
     const declared = Object.keys({ ...npm.dependencies, ...npm.peerDependencies });
     const others = filesOf(".js")
       .flatMap(importsOf)
-      .filter((specifier) => !specifier.startsWith(".") && !specifier.startsWith("node:"))
+      .filter((specifier) => !/^(\.|node:|cloudflare:)/.test(specifier))
       .filter((specifier) => !declared.some((name) => specifier === name || specifier.startsWith(`${name}/`)));
     expect(others).toEqual([]);
   });
@@ -170,34 +176,84 @@ describe("the built package", { timeout: 60_000 }, () => {
     return JSON.parse(run(node, ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", code], folder));
   };
 
-  test.each(entries)(`loads %s in Node ${process.versions.node}, with the names of its source`, (key, source) => {
-    const values = exportedNames(posix.normalize(source)).filter((name) => !name.startsWith("type "));
-    expect(load(process.execPath, key)).toEqual(values.sort());
+  const valuesOf = (source: string): string[] =>
+    exportedNames(posix.normalize(source))
+      .filter((name) => !name.startsWith("type "))
+      .sort();
+
+  test.each(forNode)(`loads %s in Node ${process.versions.node}, with the names of its source`, (key, source) => {
+    expect(load(process.execPath, key)).toEqual(valuesOf(source));
   });
+
+  test.each(entries.filter(([key]) => NEEDS_WORKERD.has(key)))(
+    "loads %s in workerd, with the names of its source",
+    async (key, source) => {
+      const code = `import * as all from ${JSON.stringify(specifierOf(key))};
+        export default { fetch: () => Response.json(Object.keys(all).sort()) };`;
+      const { outputFiles } = await build({
+        stdin: { contents: code, resolveDir: folder },
+        bundle: true,
+        write: false,
+        format: "esm",
+        platform: "neutral",
+        mainFields: ["module", "main"],
+        conditions: ["workerd", "worker", "browser"],
+        external: ["cloudflare:*"],
+      });
+      const workerd = await startWorkerd({ script: outputFiles[0]?.text ?? "" });
+      try {
+        const names: unknown = await (await fetch(workerd.urls[0] ?? "")).json();
+        expect(names).toEqual(valuesOf(source));
+      } finally {
+        await workerd.stop();
+      }
+    },
+  );
 
   const system = "/usr/bin/node";
   const systemVersion = existsSync(system) ? run(system, ["--version"], root).trim() : "none";
   describe.runIf(/^v2[0-3]\./.test(systemVersion))(`in the system's Node ${systemVersion}`, () => {
-    test.each(entries.filter(([key]) => !NEEDS_NODE_24.has(key)))("loads %s", (key, source) => {
-      const values = exportedNames(posix.normalize(source)).filter((name) => !name.startsWith("type "));
-      expect(load(system, key)).toEqual(values.sort());
+    test.each(forNode.filter(([key]) => !NEEDS_NODE_24.has(key)))("loads %s", (key, source) => {
+      expect(load(system, key)).toEqual(valuesOf(source));
     });
   });
 
-  test("type-checks in a project that uses every entry", () => {
-    const lines = entries.map(([key], i) => `import * as entry${i} from ${JSON.stringify(specifierOf(key))};`);
-    writeFileSync(
-      join(folder, "use.ts"),
-      `${lines.join("\n")}\nexport const all = [${lines.map((_, i) => `entry${i}`).join(", ")}];\n`,
+  /** What the compiler says about a module of a project that has `types` and nothing else. */
+  function compile(source: string, types: string, lib: string): string {
+    writeFileSync(join(folder, "use.ts"), source);
+    const linked = join(folder, "node_modules", types);
+    mkdirSync(dirname(linked), { recursive: true });
+    symlinkSync(join(root, "node_modules", types), linked);
+    const { stdout, stderr } = spawnSync(
+      join(root, "node_modules/.bin/tsc"),
+      ["--strict", "--noEmit", "--target", "es2024", "--lib", lib, "--module", "nodenext", "--types", types, "use.ts"],
+      { cwd: folder, encoding: "utf8", env: environment() },
     );
-    symlinkSync(join(root, "node_modules/@types"), join(folder, "node_modules/@types"));
-    const flags = ["--strict", "--noEmit", "--target", "es2024", "--module", "nodenext", "--types", "node", "use.ts"];
-    const child = spawnSync(join(root, "node_modules/.bin/tsc"), flags, {
-      cwd: folder,
-      encoding: "utf8",
-      env: environment(),
-    });
-    expect(child.stdout + child.stderr).toBe("");
+    rmSync(linked);
+    return stdout + stderr;
+  }
+
+  test("type-checks in a project that uses every entry", () => {
+    const lines = forNode.map(([key], i) => `import * as entry${i} from ${JSON.stringify(specifierOf(key))};`);
+    const all = `export const all = [${lines.map((_, i) => `entry${i}`).join(", ")}];`;
+    expect(compile(`${lines.join("\n")}\n${all}\n`, "@types/node", "es2024,dom,dom.iterable")).toBe("");
+  });
+
+  test("type-checks in a Worker with Cloudflare's own types", () => {
+    const source = `
+      import { defineSluice, etherscan } from "sluice";
+      import { cloudflare, durableLedger, SluiceLedger } from "sluice/cloudflare";
+      interface Env { SLUICE_LEDGER: DurableObjectNamespace<SluiceLedger>; SLUICE_KV: KVNamespace; ETHERSCAN_KEYS: string }
+      const config = defineSluice((env) => ({ upstreams: { etherscan: etherscan({ keys: env.ETHERSCAN_KEYS }) } }));
+      const worker: ExportedHandler<Env> = cloudflare(config);
+      export default worker;
+      export { SluiceLedger };
+      export const ledgerOf = (env: Env) => durableLedger(env.SLUICE_LEDGER, { waitUntil: () => {} });`;
+    expect(compile(source, "@cloudflare/workers-types", "es2024")).toBe("");
+    // The check would see a mistake.
+    expect(compile(source.replace("ExportedHandler<Env>", "string"), "@cloudflare/workers-types", "es2024")).toMatch(
+      /^use\.ts\(\d+,\d+\): error TS2322/,
+    );
   });
 });
 
