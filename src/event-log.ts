@@ -4,7 +4,7 @@ import type { Events } from "./ports/events.ts";
 
 export interface EventLog {
   readonly events: Events;
-  report(thrown: unknown, requestId: string): void;
+  readonly report: (thrown: unknown, requestId: string) => void;
 }
 
 /** Events and faults as lines of JSON, free of the configuration's secrets, for a platform that collects its output. */

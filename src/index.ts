@@ -13,6 +13,8 @@ export type { EventLog } from "./event-log.ts";
 export { configFromEnv, secretsOfEnv } from "./env-config.ts";
 export { SluiceError } from "./errors.ts";
 export type { SluiceErrorCode } from "./errors.ts";
+export { createTokenSet } from "./callers/tokens.ts";
+export { problem } from "./http/problem.ts";
 export { refuseAll } from "./http/refuse-all.ts";
 export type { JobReport } from "./jobs/job.ts";
 export { judge } from "./judge.ts";

@@ -15,7 +15,7 @@ import {
   sliceLedger,
   type Upstreams,
 } from "../../src/index.ts";
-import { workersKv } from "../unstorage/index.ts";
+import { workersKv } from "../unstorage/workers-kv.ts";
 import { findBindings } from "./bindings.ts";
 import { workerClock } from "./clock.ts";
 import { durableLedger } from "./durable-ledger.ts";

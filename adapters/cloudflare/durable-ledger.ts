@@ -17,11 +17,12 @@ export function durableLedger(namespace: LedgerNamespace, background: Background
   const stubOf = (pool: string) => namespace.get(namespace.idFromName(pool) as never);
   return {
     exchange(pool: string, request: ExchangeRequest): Promise<ExchangeReply> {
-      const answer = stubOf(pool).exchange(request);
+      // What a stub returns is no Promise, only something like it.
+      const answer = Promise.resolve(stubOf(pool).exchange(request));
       // Others wait for this answer too: it must come even when the client that it was asked for has left.
       background.waitUntil(answer);
       return answer;
     },
-    sweep: (pool: string) => stubOf(pool).sweep(),
+    sweep: (pool: string) => Promise.resolve(stubOf(pool).sweep()),
   };
 }

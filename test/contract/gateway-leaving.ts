@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { openRaw, rawRequest } from "../fixtures/raw-http.ts";
 import { startPool } from "../fixtures/sandbox-pool.ts";
 import { registerSecrets } from "../fixtures/secret-sink.ts";
 import { startStub } from "../fixtures/stub-upstream.ts";
@@ -17,24 +18,35 @@ async function expectIdle(gateway: GatewayClient): Promise<void> {
     .toEqual({ queued: 0, inFlight: 0, slots: 0 });
 }
 
+interface LeavingClient {
+  leave(): void;
+  /** Resolves when the client has gone without an answer. */
+  readonly ended: Promise<void>;
+}
+
 /** A client that hangs up costs nothing from then on. */
-export function describeLeaving(open: OpenGateway): void {
+export function describeLeaving(open: OpenGateway, front: "ours" | "platform"): void {
+  const call = (gateway: GatewayClient, path: string): LeavingClient => {
+    if (front === "platform") return openRaw(gateway.url, rawRequest(path, gateway.pass));
+    const leaving = new AbortController();
+    const answer = gateway.ask(path, { signal: leaving.signal });
+    return { leave: () => leaving.abort(), ended: expect(answer).rejects.toThrow(/abort/i) };
+  };
+
   describe("clients that leave", () => {
     test("a call that still waits is never sent, and holds up nobody", async () => {
       const pool = await startPool(1);
       onTestFinished(() => pool.close());
       const gateway = await open(pool.env);
-      const leaving = new AbortController();
-      const gone = Array.from({ length: 12 }, () => gateway.ask(balancePath("&left=1"), { signal: leaving.signal }));
-      const ends = Promise.allSettled(gone);
+      const gone = Array.from({ length: 12 }, () => call(gateway, balancePath("&left=1")));
       await expect.poll(async () => (await gateway.stats()).queued).toBeGreaterThan(9);
       const received = pool.sandbox.counts().total.received;
-      leaving.abort();
+      for (const client of gone) client.leave();
       const from = performance.now();
       expect((await gateway.ask(balancePath())).status).toBe(200);
       // Behind twelve others at three a second it would have waited for three seconds.
       expect(performance.now() - from).toBeLessThan(1_000);
-      await ends;
+      await Promise.all(gone.map((client) => client.ended));
       await expectIdle(gateway);
       await sleep(800);
       const left = pool.sandbox.requests.filter(({ params }) => params["left"] === "1").length;
@@ -47,14 +59,12 @@ export function describeLeaving(open: OpenGateway): void {
       const stub = await startStub(() => undefined);
       onTestFinished(() => stub.close());
       const gateway = await open({ ETHERSCAN_KEYS: KEY, ETHERSCAN_BASE_URLS: `${stub.url}/v2/api` });
-      const leaving = new AbortController();
-      const call = gateway.ask(balancePath(), { signal: leaving.signal });
-      const end = expect(call).rejects.toThrow(/abort/i);
+      const client = call(gateway, balancePath());
       await expect.poll(() => stub.requests.length).toBe(1);
       expect((await gateway.stats()).inFlight).toBe(1);
       expect(stub.abandoned).toBe(0);
-      leaving.abort();
-      await end;
+      client.leave();
+      await client.ended;
       await expect.poll(() => stub.abandoned).toBe(1);
       await expectIdle(gateway);
       const { calls, targets } = await gateway.stats();

@@ -1,0 +1,2 @@
+export { upstashLedger } from "./ledger.ts";
+export type { UpstashLedgerOptions } from "./ledger.ts";
