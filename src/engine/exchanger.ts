@@ -1,5 +1,6 @@
 import { newBucket } from "../ledger/bucket.ts";
 import { newTarget, settle } from "../ledger/settle.ts";
+import { fade } from "../lib/fade.ts";
 import type { Clock } from "../ports/clock.ts";
 import type {
   BucketTerms,
@@ -17,6 +18,8 @@ import { isReply } from "./is-reply.ts";
 import { LedgerTime, TIMEOUT_MAX_MS } from "./ledger-time.ts";
 import { Outage, withoutMark } from "./outage.ts";
 
+/** The rate of arrivals is an average that loses half in this time. */
+const RATE_HALF_LIFE_MS = 2_000;
 /** What happened while the store was down, kept for it up to this many. */
 const PENDING_MAX = 1_000;
 
@@ -58,6 +61,9 @@ export class Exchanger {
   #pending: Settlement[] = [];
   #orders: Order[] = [];
   #arrived = 0;
+  /** Arrivals that fade, and when they were last faded. */
+  #recent = 0;
+  #recentAt = 0;
   #busy = false;
   #idlers: (() => void)[] = [];
   /** Every stored row was seen: one that comes up later is new, not old news. */
@@ -115,6 +121,18 @@ export class Exchanger {
 
   arrive(): void {
     this.#arrived++;
+    if (!this.isRemote) return;
+    this.#recent = this.#faded() + 1;
+    this.#recentAt = this.#options.clock.now();
+  }
+
+  /** Calls per second that arrive here. Measured for a remote ledger alone: nobody asks otherwise. */
+  get rate(): number {
+    return (this.#faded() * 1_000 * Math.LN2) / RATE_HALF_LIFE_MS;
+  }
+
+  #faded(): number {
+    return this.#recent * fade(Math.max(0, this.#options.clock.now() - this.#recentAt), RATE_HALF_LIFE_MS);
   }
 
   order(order: Order): void {

@@ -7,8 +7,12 @@ const WEIGHT = 1 / 8;
 const TIMEOUT_DEVIATIONS = 4;
 /** A slot must lie so many deviations beyond the usual way back to be usable when the reply arrives. */
 const LEAD_DEVIATIONS = 2;
-/** How far two clocks drift apart in a millisecond while one of them is being set by small steps (500 ppm). */
-const DRIFT = 0.0005;
+/** How far two clocks that are kept by time servers drift apart in a millisecond: 20 ppm. */
+const DRIFT = 0.00002;
+/** Clocks tell whole milliseconds. */
+const GRAIN_MS = 1;
+/** What is left of the doubt about the mapping when another exchange has agreed with it. */
+const DOUBT_KEPT = 0.5;
 /** A reading this much earlier than the one before is a clock that was set back. */
 const STEP_BACK_MS = 5_000;
 
@@ -19,7 +23,7 @@ class Average {
   #isNew = true;
 
   add(value: number): void {
-    if (this.#isNew) this.mean = value;
+    if (this.#isNew) [this.mean, this.deviation] = [value, value / 2];
     else this.deviation += (Math.abs(value - this.mean) - this.deviation) * WEIGHT;
     this.mean += (value - this.mean) * WEIGHT;
     this.#isNew = false;
@@ -36,7 +40,7 @@ export class LedgerTime {
   #low = -Infinity;
   #high = Infinity;
   #boundedAt = 0;
-  #samples = 0;
+  #skewMs = 0;
   /** The latest reading of our own clock. */
   #clock = -Infinity;
   readonly #trip = new Average();
@@ -63,21 +67,19 @@ export class LedgerTime {
     this.#low = Math.max(this.#low - age, low);
     this.#high = Math.min(this.#high + age, high);
     this.#boundedAt = end;
-    this.#samples++;
-    if (this.#low > this.#high) {
-      // What no delay and no drift explains is a clock that was set: the old bounds are worth nothing then.
-      this.#low = low;
-      this.#high = high;
-      this.#samples = 1;
-    }
-    this.#offset = (this.#low + this.#high) / 2;
+    // What no delay, no drift and no rounding explains is a clock that was set: the old bounds are worth nothing then.
+    const isNew = this.#low === -Infinity || this.#low > this.#high + GRAIN_MS;
+    if (isNew) [this.#low, this.#high] = [low, high];
+    const offset = (this.#low + this.#high) / 2;
+    this.#skewMs = isNew ? (high - low) / 2 : Math.max(Math.abs(offset - this.#offset), this.#skewMs * DOUBT_KEPT);
+    this.#offset = offset;
     this.#trip.add(end - start);
     this.#back.add(Math.max(0, end + this.#offset - ledger));
   }
 
   /** How long an answer is waited for before the exchange is repeated. */
   get timeoutMs(): number {
-    if (this.#samples === 0) return TIMEOUT_MAX_MS;
+    if (this.#low === -Infinity) return TIMEOUT_MAX_MS;
     const fastest = this.#high - this.#low;
     const usual = this.#trip.mean + TIMEOUT_DEVIATIONS * this.#trip.deviation;
     return Math.min(TIMEOUT_MAX_MS, Math.max(TIMEOUT_MIN_MS, 4 * fastest, usual));
@@ -89,11 +91,11 @@ export class LedgerTime {
   }
 
   /**
-   * What our idea of the ledger's time may be wrong by. At first all that the bounds leave open; with every exchange
-   * less, since what is left then is the lasting difference between the ways, a part of `jitterMs`.
+   * What our idea of the ledger's time may be wrong by: at first all that the bounds leave open, later as much as it
+   * still moves. What is left then is the lasting difference between the ways, which is a part of `jitterMs`.
    */
   get skewMs(): number {
-    return this.#samples === 0 ? 0 : (this.#high - this.#low) / 2 / this.#samples;
+    return this.#skewMs;
   }
 
   #shift(ms: number): void {

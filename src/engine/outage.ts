@@ -1,10 +1,12 @@
+import { gapAt } from "../ledger/bucket.ts";
 import { memoryLedger } from "../ledger/memory-ledger.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { BucketTerms, Changes, ExchangeReply, Ledger, Settlement, Want } from "../ports/ledger.ts";
+import type { BucketState } from "../ports/state.ts";
 
 /** While the store is down it is asked again this often at first, and at most this seldom. */
 const RETRY_MIN_MS = 1_000;
-const RETRY_MAX_MS = 30_000;
+const RETRY_MAX_MS = 5_000;
 /** Part of our slice of the fleet that is spent meanwhile. */
 const SLICE_FACTOR = 0.5;
 
@@ -38,8 +40,20 @@ export class Outage {
     this.#options = options;
     this.since = options.clock.now();
     this.#retryAt = this.since + this.#waitMs;
-    this.#standIn = memoryLedger(options.ledgerNow, options.seed);
+    this.#standIn = memoryLedger(options.ledgerNow, this.#staggered(options.seed));
     this.#settled = options.settled;
+  }
+
+  /** Isolates lose a store together: each begins at a random point of its slice's gap, or all would call at once. */
+  #staggered({ buckets, targets }: Changes): Changes {
+    const { clock, ledgerNow } = this.#options;
+    const now = ledgerNow();
+    const slice = this.#slice();
+    const phase = (row: BucketState): BucketState => ({
+      ...row,
+      tat: Math.max(row.tat, now + clock.random() * gapAt(row, slice, now)),
+    });
+    return { buckets: Object.fromEntries(Object.entries(buckets).map(([id, row]) => [id, phase(row)])), targets };
   }
 
   /** When the store is asked again, by the isolate's clock, epoch ms. */

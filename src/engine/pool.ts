@@ -96,7 +96,19 @@ export class Pool {
       },
     });
     this.board = new Board(definition.targets, this.exchanger, definition.terms, strategyOf(definition.strategy));
-    this.#planner = new Planner(this.board);
+    const { exchanger } = this;
+    this.#planner = new Planner(this.board, {
+      get isRemote() {
+        return exchanger.isRemote;
+      },
+      get rate() {
+        return exchanger.rate;
+      },
+      get clients() {
+        return exchanger.clients;
+      },
+      random: () => clock.random(),
+    });
   }
 
   get queued(): number {
@@ -259,7 +271,8 @@ export class Pool {
     }
     const accepts = (job: Job, slot: Slot) => this.board.accepts(job, slot.to, now);
     const { groups, spare } = matchSlots(this.#queue.all(), this.#hand.all(), accepts);
-    this.#drop(spare);
+    // What was leased in advance stays for the calls to come.
+    this.#drop(spare.slice(this.#planner.ahead));
     const plan = this.#planner.plan(groups, now);
     for (const { jobs, error } of plan.refused) this.#refuse(jobs, error);
     return plan;
@@ -270,12 +283,7 @@ export class Pool {
     this.exchanger.run(
       wants.map(({ want }) => want),
       (reply, standIn) => {
-        this.#planner.heard(
-          wants,
-          reply,
-          this.exchanger.now(),
-          this.exchanger.isRemote ? this.#options.clock.random() : 0,
-        );
+        this.#planner.heard(wants, reply, this.exchanger.now());
         this.#hand.add(reply.leases, standIn, (id) => this.board.get(id));
         // What this exchange could not deliver has no time of its own any more.
         if (this.exchanger.unsettled && this.#settleAt === Infinity) this.#settleAt = this.exchanger.reachableAt;
@@ -315,7 +323,7 @@ export class Pool {
     const state = this.exchanger.targets.get(target);
     if (probe || (state !== undefined && isSick(state.health, this.exchanger.now()))) return true;
     const gates = [this.exchanger.buckets.get(bucket)?.gate, state?.gate];
-    return gates.some((gate) => gate !== undefined && gate.kind !== "open");
+    return gates.some((gate) => gate?.kind === "probing" || gate?.kind === "ramping");
   }
 
   #refuse(jobs: Iterable<Job>, error: SluiceError): void {

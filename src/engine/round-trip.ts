@@ -39,12 +39,13 @@ export async function roundTrip(request: Request, options: RoundTripOptions): Pr
   signal?.addEventListener("abort", leave, { once: true });
   try {
     const sent = send(new Request(request, { signal: abort.signal }), transport, maxResponseBytes);
-    return await Promise.race([sent, ended]);
+    const trip = await Promise.race([sent, ended]);
+    // An answer was read to its end: to abort it has no effect, but costs as much as all the rest here.
+    if (trip.kind !== "answer") abort.abort();
+    return trip;
   } finally {
     cancelTimer();
     signal?.removeEventListener("abort", leave);
-    // Without effect on an answer that was read to its end.
-    abort.abort();
   }
 }
 
