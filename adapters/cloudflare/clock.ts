@@ -4,6 +4,8 @@ import type { Background, Clock } from "../../src/index.ts";
 const OVERDUE_MS = 60;
 /** How often a waiting request looks for such timers. */
 const LOOK_MS = 100;
+/** Platforms count a timer's milliseconds in 32 bits. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
 
 export interface WorkerClock extends Clock {
   /** To be called when a request arrives: while it is under way, it also runs what others' timers left undone. */
@@ -12,7 +14,7 @@ export interface WorkerClock extends Clock {
 
 interface Timer {
   readonly dueAt: number;
-  run(): void;
+  readonly run: () => void;
 }
 
 /**
@@ -21,33 +23,46 @@ interface Timer {
  */
 export function workerClock(background: Background): WorkerClock {
   const timers = new Set<Timer>();
-  const now = () => Date.now();
+  const now = (): number => Date.now();
+  const run = (timer: Timer): void => {
+    if (timers.delete(timer)) timer.run();
+  };
+
+  /** Arms it in the request that is under way, which `end` lets go. */
+  const arm = (timer: Timer, end: () => void): void => {
+    const ring = (): void => {
+      // The clock has the last word: it may have stood still while the timer ran down.
+      if (timers.has(timer) && now() < timer.dueAt) return arm(timer, end);
+      end();
+      run(timer);
+    };
+    setTimeout(ring, Math.min(Math.max(0, Math.ceil(timer.dueAt - now())), TIMER_MAX_MS));
+  };
+
+  const look = (): void => {
+    const late = now() - OVERDUE_MS;
+    const lost = [...timers].filter(({ dueAt }) => dueAt < late).sort((a, b) => a.dueAt - b.dueAt);
+    // Each in a turn of its own: one that throws stops no other.
+    for (const timer of lost) setTimeout(() => run(timer), 0);
+  };
+
   return {
     now,
     random: () => Math.random(),
-    after(ms: number, run: () => void): () => void {
-      let end: () => void = () => {};
-      const timer: Timer = {
-        dueAt: now() + ms,
-        run() {
-          if (!timers.delete(timer)) return;
-          end();
-          run();
-        },
-      };
+    after(ms: number, work: () => void): () => void {
+      const timer: Timer = { dueAt: now() + ms, run: work };
+      let end = (): void => {};
       timers.add(timer);
       background.waitUntil(new Promise<void>((resolve) => (end = resolve)));
-      setTimeout(() => timer.run(), Math.max(0, Math.ceil(ms)));
+      arm(timer, end);
       return () => {
         // Not clearTimeout: it may be another request's by now.
         if (timers.delete(timer)) end();
       };
     },
     watch(): () => void {
-      const interval = setInterval(() => {
-        const late = now() - OVERDUE_MS;
-        for (const timer of timers) if (timer.dueAt < late) timer.run();
-      }, LOOK_MS);
+      look();
+      const interval = setInterval(look, LOOK_MS);
       return () => clearInterval(interval);
     },
   };

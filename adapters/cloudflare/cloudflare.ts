@@ -1,6 +1,4 @@
-import { waitUntil } from "cloudflare:workers";
 import {
-  type Background,
   createEventLog,
   createRedactor,
   createSluice,
@@ -16,6 +14,7 @@ import {
   type Upstreams,
 } from "../../src/index.ts";
 import { workersKv } from "../unstorage/workers-kv.ts";
+import { workerBackground } from "./background.ts";
 import { findBindings } from "./bindings.ts";
 import { workerClock } from "./clock.ts";
 import { durableLedger } from "./durable-ledger.ts";
@@ -40,33 +39,24 @@ interface Running {
   scheduled(): Promise<unknown>;
 }
 
-const background: Background = {
-  waitUntil(work) {
-    const quiet = work.catch(() => {});
-    try {
-      waitUntil(quiet);
-    } catch {
-      // Outside of a request nothing can be kept alive.
-    }
-  },
-};
-
 /**
  * The gateway as a Worker: `export default cloudflare(config)`, beside `export { SluiceLedger } from "sluice/cloudflare"`.
  * Bindings: `SLUICE_LEDGER` (the Durable Object), `SLUICE_KV` (optional); settings are variables and secrets.
- * Never throws: what is misconfigured is said in the log and answered with 503.
+ * Never throws: what is missing or wrong is said in the log when an isolate starts, and answered with what to do.
  */
 export function cloudflare<U extends Upstreams>(
   config: SluiceConfig<U> | SluiceFactory<U>,
   options: CloudflareOptions = {},
 ): CloudflareWorker {
-  const clock = workerClock(background);
+  const clock = workerClock(workerBackground);
   let running: Running | undefined;
 
   const start = (env: object): Running => {
     try {
       const parsed = typeof config === "function" ? config(textsOf(env)) : config;
-      return createSluice(parsed, platformOf(env, parsed, options, clock));
+      const sluice = createSluice(parsed, platformOf(env, parsed, options, clock));
+      for (const line of sluice.describe()) console.log(`sluice: ${line}`);
+      return sluice;
     } catch (error) {
       const known = error instanceof SluiceError ? error : new SluiceError("config_invalid", FAILING);
       const redact = createRedactor(secretsOfEnv(textsOf(env)));
@@ -98,18 +88,23 @@ function platformOf(
   { isolates = ISOLATES, events }: CloudflareOptions,
   clock: Platform["clock"],
 ): Platform {
-  const { ledger, kv, warnings } = findBindings(env);
+  if (!(Number.isInteger(isolates) && isolates > 0)) {
+    throw new SluiceError("config_invalid", "isolates: must be a whole number above 0.");
+  }
+  const { ledger, kv, warning } = findBindings(env);
+  const warnings =
+    warning === null ? [] : [`${warning} Until then each isolate spends 1/${2 * isolates} of every ceiling.`];
+  // As it is, beside the event: in JSON the lines to add have backslashes.
+  for (const line of warnings) console.warn(`sluice: ${line}`);
   const log = createEventLog(config, (line) => console.log(line));
   return {
-    ledger: ledger === null ? sliceLedger(() => clock.now(), isolates) : durableLedger(ledger, background),
+    ledger: ledger === null ? sliceLedger(() => clock.now(), isolates) : durableLedger(ledger, workerBackground),
     clock,
     transport: (request) => fetch(request),
-    background,
+    background: workerBackground,
     kv: kv === null ? undefined : workersKv(kv, () => clock.now()),
-    warnings:
-      ledger === null
-        ? [...warnings, `Until then each isolate takes 1/${isolates} of half of every ceiling.`]
-        : warnings,
+    warnings,
+    howToSet: (setting) => `wrangler secret put ${setting}`,
     events: {
       emit(event) {
         log.events.emit(event);
