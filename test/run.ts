@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
+import { type Report, tablesOf } from "./fixtures/run-tables.ts";
 import { ensureCommand } from "./fixtures/system-packages.ts";
 
 /**
@@ -22,11 +23,6 @@ const gates: readonly (readonly [name: string, command: string, ...args: string[
   ["format (npm run format mends it)", "oxfmt", "--list-different"],
 ];
 
-interface Counts {
-  readonly passed: number;
-  readonly failed: number;
-}
-
 function run(command: string, args: readonly string[], extra: Readonly<Record<string, string>> = {}): boolean {
   const child = spawnSync(join(bin, command), args, {
     cwd: root,
@@ -39,13 +35,11 @@ function run(command: string, args: readonly string[], extra: Readonly<Record<st
 }
 
 /** Null when vitest wrote no report that can be counted. */
-function readCounts(report: string): Counts | null {
-  if (!existsSync(report)) return null;
-  const counts: unknown = JSON.parse(readFileSync(report, "utf8"));
-  if (typeof counts !== "object" || counts === null) return null;
-  if (!("numPassedTests" in counts) || !("numFailedTests" in counts)) return null;
-  const { numPassedTests: passed, numFailedTests: failed } = counts;
-  return typeof passed === "number" && typeof failed === "number" ? { passed, failed } : null;
+function readReport(path: string): Report | null {
+  if (!existsSync(path)) return null;
+  const report = JSON.parse(readFileSync(path, "utf8")) as Partial<Report> | null;
+  const isWhole = typeof report?.numPassedTests === "number" && typeof report.numFailedTests === "number";
+  return isWhole && Array.isArray(report.testResults) ? (report as Report) : null;
 }
 
 ensureCommand("redis-server", "redis-server");
@@ -63,13 +57,19 @@ const report = join(folder, "report.json");
 const whole = only.length === 0;
 const vitest = ["run", "--allowOnly=false", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
 if (!run("vitest", [...vitest, ...only], whole ? { SLUICE_TEST_WHOLE: "1" } : {})) broken.push("vitest");
-const counts = readCounts(report);
+const results = readReport(report);
 rmSync(folder, { recursive: true });
-if (counts === null) broken.push("vitest wrote no report");
-else if (counts.passed + counts.failed === 0) broken.push("no test ran");
+const [passed, failed] = [results?.numPassedTests ?? 0, results?.numFailedTests ?? 0];
+if (results === null) broken.push("vitest wrote no report");
+else if (passed + failed === 0) broken.push("no test ran");
+else if (whole) {
+  const { lines, missing } = tablesOf(results);
+  process.stdout.write(`\n${lines.join("\n")}\n\n`);
+  for (const runtime of missing) broken.push(`${runtime} has not shown itself (test/runtime/proofs.test.ts)`);
+}
 
 if (broken.length > 0) {
   process.stdout.write(`\nNot green: ${broken.join("; ")}\n`);
   process.exitCode = 1;
 }
-process.stdout.write(`${counts?.passed ?? 0} passed, ${counts?.failed ?? 0} failed\n`);
+process.stdout.write(`${passed} passed, ${failed} failed\n`);

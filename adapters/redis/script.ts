@@ -1,6 +1,6 @@
-// Made by `npm run lua` from src/ledger and test/package/lua/host.lua (aba41c1f63f68178). Not to be edited.
+// Made by `npm run lua` from src/ledger and test/package/lua/host.lua (13bf6456cc046689). Not to be edited.
 /** The name by which Redis knows the script once it has seen it. */
-export const SCRIPT_SHA = "c5593c9ff628c3d2c2bd4e795006d8a254515053";
+export const SCRIPT_SHA = "51a312bd6e13f309433eb429d1d8e2855577f2d2";
 export const SCRIPT: string = `local reducer = (function(...)
 local ____modules = {}
 local ____moduleCache = {}
@@ -37,24 +37,6 @@ end
 end
 return target
 end
-local function __TS__ArrayFill(self, value, start, ____end)
-local relativeStart = start or 0
-local relativeEnd = ____end or #self
-if relativeStart < 0 then
-relativeStart = relativeStart + #self
-end
-if relativeEnd < 0 then
-relativeEnd = relativeEnd + #self
-end
-do
-local i = relativeStart
-while i < relativeEnd do
-self[i + 1] = value
-i = i + 1
-end
-end
-return self
-end
 local function __TS__ArraySlice(self, first, last)
 local len = #self
 first = first or 0
@@ -90,26 +72,13 @@ n = n + 1
 end
 return out
 end
-local function __TS__CountVarargs(...)
-return select("#", ...)
+local function __TS__ArrayPushArray(self, items)
+local len = #self
+for i = 1, #items do
+len = len + 1
+self[len] = items[i]
 end
-local function __TS__SparseArrayNew(...)
-local sparseArray = {...}
-sparseArray.sparseLength = __TS__CountVarargs(...)
-return sparseArray
-end
-local function __TS__SparseArrayPush(sparseArray, ...)
-local args = {...}
-local argsLen = __TS__CountVarargs(...)
-local listLen = sparseArray.sparseLength
-for i = 1, argsLen do
-sparseArray[listLen + i] = args[i]
-end
-sparseArray.sparseLength = listLen + argsLen
-end
-local function __TS__SparseArraySpread(sparseArray)
-local _unpack = unpack or table.unpack
-return _unpack(sparseArray, 1, sparseArray.sparseLength)
+return len
 end
 local function __TS__ArrayFilter(self, callbackfn, thisArg)
 local result = {}
@@ -140,6 +109,27 @@ return true
 end
 end
 return false
+end
+local function __TS__CountVarargs(...)
+return select("#", ...)
+end
+local function __TS__SparseArrayNew(...)
+local sparseArray = {...}
+sparseArray.sparseLength = __TS__CountVarargs(...)
+return sparseArray
+end
+local function __TS__SparseArrayPush(sparseArray, ...)
+local args = {...}
+local argsLen = __TS__CountVarargs(...)
+local listLen = sparseArray.sparseLength
+for i = 1, argsLen do
+sparseArray[listLen + i] = args[i]
+end
+sparseArray.sparseLength = listLen + argsLen
+end
+local function __TS__SparseArraySpread(sparseArray)
+local _unpack = unpack or table.unpack
+return _unpack(sparseArray, 1, sparseArray.sparseLength)
 end
 local function __TS__ArraySort(self, compareFn)
 if compareFn ~= nil then
@@ -815,13 +805,13 @@ return result
 end
 return {
 __TS__ObjectAssign = __TS__ObjectAssign,
-__TS__ArrayFill = __TS__ArrayFill,
 __TS__ArraySlice = __TS__ArraySlice,
+__TS__ArrayPushArray = __TS__ArrayPushArray,
+__TS__ArrayFilter = __TS__ArrayFilter,
+__TS__ArrayIncludes = __TS__ArrayIncludes,
 __TS__SparseArrayNew = __TS__SparseArrayNew,
 __TS__SparseArrayPush = __TS__SparseArrayPush,
 __TS__SparseArraySpread = __TS__SparseArraySpread,
-__TS__ArrayFilter = __TS__ArrayFilter,
-__TS__ArrayIncludes = __TS__ArrayIncludes,
 __TS__ArraySort = __TS__ArraySort,
 __TS__ObjectKeys = __TS__ObjectKeys,
 Map = Map,
@@ -942,11 +932,8 @@ return ____exports
 end,
 ["ledger.window"] = function(...)
 local ____lualib = require("lualib_bundle")
-local __TS__ArrayFill = ____lualib.__TS__ArrayFill
 local __TS__ArraySlice = ____lualib.__TS__ArraySlice
-local __TS__SparseArrayNew = ____lualib.__TS__SparseArrayNew
-local __TS__SparseArrayPush = ____lualib.__TS__SparseArrayPush
-local __TS__SparseArraySpread = ____lualib.__TS__SparseArraySpread
+local __TS__ArrayPushArray = ____lualib.__TS__ArrayPushArray
 local __TS__ObjectAssign = ____lualib.__TS__ObjectAssign
 local ____exports = {}
 local SLICE_MS = 30000
@@ -954,24 +941,21 @@ local SLICES = 30
 ____exports.DAY_MS = 86400000
 ____exports.EMPTY_WINDOW = {slice = 0, used = {}, failed = {}}
 local function shift(self, counts, by)
-local ____temp_1
 if by >= SLICES then
-____temp_1 = {}
-else
-local ____array_0 = __TS__SparseArrayNew(unpack(__TS__ArrayFill(
-Array(nil, by),
-0
-)))
-__TS__SparseArrayPush(
-____array_0,
-unpack(__TS__ArraySlice(counts, 0, SLICES - by))
-)
-____temp_1 = {__TS__SparseArraySpread(____array_0)}
+return {0}
 end
-local shifted = ____temp_1
-if #shifted == 0 then
+local shifted = {}
+do
+local i = 0
+while i < by do
 shifted[#shifted + 1] = 0
+i = i + 1
 end
+end
+__TS__ArrayPushArray(
+shifted,
+__TS__ArraySlice(counts, 0, SLICES - by)
+)
 return shifted
 end
 function ____exports.count(self, window, now, used, failed)

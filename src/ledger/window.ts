@@ -7,8 +7,10 @@ export const DAY_MS = 86_400_000;
 export const EMPTY_WINDOW: UseWindow = { slice: 0, used: [], failed: [] };
 
 function shift(counts: readonly number[], by: number): number[] {
-  const shifted = by >= SLICES ? [] : [...Array<number>(by).fill(0), ...counts.slice(0, SLICES - by)];
-  if (shifted.length === 0) shifted.push(0);
+  if (by >= SLICES) return [0];
+  const shifted: number[] = [];
+  for (let i = 0; i < by; i++) shifted.push(0);
+  shifted.push(...counts.slice(0, SLICES - by));
   return shifted;
 }
 

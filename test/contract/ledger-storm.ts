@@ -1,5 +1,5 @@
-import type { ExchangeReply, ExchangeRequest, Ledger } from "../../src/ports/ledger.ts";
-import { LedgerClient } from "../fixtures/ledger-client.ts";
+import type { BucketTerms, ExchangeReply, ExchangeRequest, Ledger } from "../../src/ports/ledger.ts";
+import { LedgerClient, TERMS } from "../fixtures/ledger-client.ts";
 import type { Delivered } from "../fixtures/ledger-replay.ts";
 import { seededRandom } from "../fixtures/seeded-random.ts";
 
@@ -10,25 +10,37 @@ export interface StormOptions {
   readonly pool: string;
   readonly advance: (ms: number) => Promise<void>;
   readonly rounds: number;
+  /** Calls of several units, and a day that is paced and ends. */
+  readonly weighted?: boolean;
+  /** Lets seconds to days pass now and then. */
+  readonly leaps?: boolean;
+  /** Runs before each round; gives the connections to go on with, where those before have gone. */
+  readonly before?: (round: number) => Promise<readonly Ledger[] | undefined>;
 }
 
 /** Two to a bucket. */
 const TARGETS: readonly string[] = Array.from({ length: 8 }, (_, i) => `target-${i}`);
 const CLIENTS = 64;
+const PACED: BucketTerms = { ...TERMS, dailyStop: 400, dailyPacing: true };
 
 export interface Storm {
   readonly clients: readonly LedgerClient[];
   readonly delivered: readonly Delivered[];
+  /** Exchanges that had been delivered before. */
+  readonly repeated: number;
 }
 
 /**
  * Sixty-four isolates at once do random things to one pool through a network that doubles requests, loses answers and
  * delivers old requests late.
  */
-export async function storm({ seed, ledgers, pool, advance, rounds }: StormOptions): Promise<Storm> {
+export async function storm(options: StormOptions): Promise<Storm> {
+  const { seed, pool, advance, rounds, leaps = false, weighted = false, before } = options;
+  let { ledgers } = options;
   const random = seededRandom(seed);
   const clients = Array.from({ length: CLIENTS }, (_, i) => {
-    return new LedgerClient({ name: `client-${i}`, random: seededRandom(seed * 1_000 + i), targets: TARGETS });
+    const of = { name: `client-${i}`, random: seededRandom(seed * 1_000 + i), targets: TARGETS };
+    return new LedgerClient(weighted ? { ...of, weighted, terms: PACED } : of);
   });
   const delivered: Delivered[] = [];
   let straying: ExchangeRequest[] = [];
@@ -39,7 +51,9 @@ export async function storm({ seed, ledgers, pool, advance, rounds }: StormOptio
   };
 
   for (let round = 0; round < rounds; round++) {
+    ledgers = (await before?.(round)) ?? ledgers;
     await advance(Math.floor(random() * 400));
+    if (leaps && random() < 0.2) await advance(Math.floor(10 ** (3 + 5.5 * random())));
     const active = round % 4 === 0 ? clients : clients.filter(() => random() < 0.2);
     const late = straying.filter(() => random() < 0.5);
     straying = straying.filter((request) => !late.includes(request));
@@ -54,5 +68,6 @@ export async function storm({ seed, ledgers, pool, advance, rounds }: StormOptio
     });
     await Promise.all([...calls, ...late.map((request, i) => send(request, i))]);
   }
-  return { clients, delivered };
+  const repeated = delivered.length - new Set(delivered.map(({ request }) => request.id)).size;
+  return { clients, delivered, repeated };
 }
