@@ -9,7 +9,9 @@ export interface EventLog {
 
 /** Events and faults as lines of JSON, free of the configuration's secrets, for a platform that collects its output. */
 export function createEventLog(config: SluiceConfig, print: (line: string) => void): EventLog {
-  const redact = createRedactor(secretsOf(config));
+  // At the first event, which comes only once the configuration is known to be one.
+  let known: ((text: string) => string) | undefined;
+  const redact = (text: string): string => (known ??= createRedactor(secretsOf(config)))(text);
   return {
     events: { emit: (event) => print(redact(JSON.stringify(event))) },
     report(thrown, requestId) {

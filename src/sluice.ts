@@ -64,6 +64,7 @@ export function createSluice<U extends Upstreams>(config: SluiceConfig<U>, platf
     limits,
     basePath,
     peer: platform.peer?.bind(platform),
+    howToSet: platform.howToSet?.bind(platform),
     report: platform.report?.bind(platform),
   });
   return {

@@ -1,12 +1,12 @@
 import { SluiceError } from "../../src/index.ts";
+import type { KvBinding } from "../unstorage/workers-kv.ts";
 import type { LedgerNamespace } from "./durable-ledger.ts";
-import type { KvBinding } from "../unstorage/index.ts";
 
 export interface Bindings {
   readonly ledger: LedgerNamespace | null;
   readonly kv: KvBinding | null;
-  /** What is missing, and the lines that add it. */
-  readonly warnings: readonly string[];
+  /** Without a ledger: why isolates spend slices, and the lines that change it. */
+  readonly warning: string | null;
 }
 
 const LEDGER_LINES =
@@ -19,28 +19,36 @@ const KV_LINES = 'add to wrangler.jsonc `"kv_namespaces": [{ "binding": "SLUICE_
 export function findBindings(env: object): Bindings {
   const { SLUICE_LEDGER: ledger, SLUICE_KV: kv } = env as Record<string, unknown>;
   if (ledger !== undefined && !has(ledger, "idFromName"))
-    throw wrongKind("SLUICE_LEDGER", "a Durable Object", LEDGER_LINES);
-  if (kv !== undefined && !has(kv, "list")) throw wrongKind("SLUICE_KV", "a KV namespace", KV_LINES);
+    throw wrongKind("SLUICE_LEDGER", ledger, "a Durable Object's class", LEDGER_LINES);
+  // An R2 bucket has the other methods too.
+  if (kv !== undefined && !has(kv, "getWithMetadata")) throw wrongKind("SLUICE_KV", kv, "a KV namespace", KV_LINES);
   return {
     ledger: (ledger as LedgerNamespace | undefined) ?? null,
     kv: (kv as KvBinding | undefined) ?? null,
-    warnings: ledger === undefined ? [withoutLedger(kv !== undefined)] : [],
+    warning: ledger === undefined ? withoutLedger(kv !== undefined) : null,
   };
 }
 
 function withoutLedger(hasKv: boolean): string {
   const why = hasKv
     ? "SLUICE_KV alone cannot keep one truth (it has no compare-and-set and takes a minute to spread)"
-    : "there is no SLUICE_LEDGER binding";
+    : "There is no SLUICE_LEDGER binding";
   return `${why}, so isolates know nothing of each other and spend slices: ${LEDGER_LINES}.`;
 }
 
+/** A service binding seems to have every method there is. */
 function has(value: unknown, method: string): boolean {
-  return (
-    typeof value === "object" && value !== null && typeof (value as Record<string, unknown>)[method] === "function"
-  );
+  return isFunction(value, method) && !isFunction(value, "noSuchMethod");
 }
 
-function wrongKind(name: string, kind: string, lines: string): SluiceError {
-  return new SluiceError("config_invalid", `${name} is bound to something that is not ${kind}: ${lines}.`);
+function isFunction(value: unknown, name: string): boolean {
+  return typeof value === "object" && value !== null && typeof (value as Record<string, unknown>)[name] === "function";
+}
+
+function wrongKind(name: string, value: unknown, kind: string, lines: string): SluiceError {
+  const todo =
+    typeof value === "string"
+      ? `is a text and must be ${kind}: take it out of "vars" (a secret: \`wrangler secret delete ${name}\`) and`
+      : `is bound to something else and must be ${kind}: take that binding away and`;
+  return new SluiceError("config_invalid", `${name} ${todo} ${lines}.`);
 }

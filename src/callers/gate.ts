@@ -46,12 +46,15 @@ export interface GateOptions {
   readonly admin?: AdminOption | undefined;
   /** The peer's address as the adapter sees it, never from a header; undefined where it is unknown. */
   readonly peer?: ((request: Request) => string | undefined) | undefined;
+  /** How a setting is set on this platform, for messages. */
+  readonly howToSet?: ((setting: string) => string) | undefined;
   /** Origins that the operator has named (CORS); pages of theirs may call a gateway that has no tokens. */
   readonly origins?: readonly string[] | undefined;
 }
 
 /** Throws `config_invalid` for bad tokens, and when the operator's token is also a caller's. */
-export function createGate({ callers, admin, peer, origins = [] }: GateOptions): Gate {
+export function createGate({ callers, admin, peer, howToSet, origins = [] }: GateOptions): Gate {
+  const how = (setting: string): string => (howToSet === undefined ? "" : ` with \`${howToSet(setting)}\``);
   const given = callers === "public" ? undefined : callers?.tokens;
   const callerTokens = given === undefined ? [] : parseTokens("callers.tokens (SLUICE_TOKENS)", given);
   const adminTokens = admin?.token === undefined ? [] : parseTokens("admin.token (SLUICE_ADMIN_TOKEN)", [admin.token]);
@@ -87,7 +90,7 @@ export function createGate({ callers, admin, peer, origins = [] }: GateOptions):
       }
       if (callers === "public") return null;
       const where = locality(visit, origins);
-      return where === "local" ? null : where === "web" ? forbiddenOrigin() : callersNotConfigured();
+      return where === "local" ? null : where === "web" ? forbiddenOrigin() : callersNotConfigured(how);
     },
     operator(visit) {
       if (adminSet !== null) {
@@ -95,7 +98,7 @@ export function createGate({ callers, admin, peer, origins = [] }: GateOptions):
         return admit(adminSet, bearer === null ? [] : [bearer], adminTokenNeeded);
       }
       const where = locality(visit, []);
-      return where === "local" ? null : where === "web" ? forbiddenOrigin() : adminNotConfigured();
+      return where === "local" ? null : where === "web" ? forbiddenOrigin() : adminNotConfigured(how);
     },
   };
 }
@@ -127,10 +130,10 @@ function forbiddenOrigin(): SluiceError {
   );
 }
 
-function callersNotConfigured(): SluiceError {
+function callersNotConfigured(how: (setting: string) => string): SluiceError {
   return new SluiceError(
     "callers_not_configured",
-    'No caller is let in from outside this machine yet. Set SLUICE_TOKENS (callers.tokens), or write `callers: "public"` to let everybody in.',
+    `No caller is let in from outside this machine yet. Set SLUICE_TOKENS (callers.tokens)${how("SLUICE_TOKENS")}, or write \`callers: "public"\` to let everybody in.`,
     { facts: { set: "SLUICE_TOKENS" } },
   );
 }
@@ -139,10 +142,10 @@ function adminTokenNeeded(): SluiceError {
   return new SluiceError("admin_only", "The operator's token is needed: send it as `Authorization: Bearer …`.");
 }
 
-function adminNotConfigured(): SluiceError {
+function adminNotConfigured(how: (setting: string) => string): SluiceError {
   return new SluiceError(
     "admin_only",
-    "This route is the operator's. From outside the gateway's machine it opens once SLUICE_ADMIN_TOKEN (admin.token) is set.",
+    `This route is the operator's. From outside the gateway's machine it opens once SLUICE_ADMIN_TOKEN (admin.token) is set${how("SLUICE_ADMIN_TOKEN")}.`,
     { facts: { set: "SLUICE_ADMIN_TOKEN" } },
   );
 }

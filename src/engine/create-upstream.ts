@@ -41,7 +41,7 @@ export function createUpstream<Call, Face extends object>(
   for (const detail of definition.warnings) tell({ type: "config_warning", at: clock.now(), upstream: name, detail });
 
   async function send(call: Call, options: CallOptions = {}): Promise<CallResult> {
-    if (definition.missing !== null) throw notConfigured(name, definition.missing);
+    if (definition.missing !== null) throw notConfigured(name, definition.missing, platform);
     counts.inFlight++;
     try {
       const result = await runCall(call, options, road);
@@ -79,6 +79,8 @@ export function createUpstream<Call, Face extends object>(
   };
 }
 
-function notConfigured(name: string, missing: string): SluiceError {
-  return new SluiceError("upstream_not_configured", `${name} is not configured; set ${missing} and restart.`);
+function notConfigured(name: string, missing: string, platform: Platform): SluiceError {
+  const how = platform.howToSet?.(missing);
+  const todo = how === undefined ? "and restart" : `with \`${how}\``;
+  return new SluiceError("upstream_not_configured", `${name} is not configured; set ${missing} ${todo}.`);
 }

@@ -36,6 +36,8 @@ export interface HandlerOptions {
   readonly admin?: AdminOption | undefined;
   /** The peer's address as the adapter sees it, never from a header; undefined where it is unknown. */
   readonly peer?: ((request: Request) => string | undefined) | undefined;
+  /** How a setting is set on this platform, for messages. */
+  readonly howToSet?: ((setting: string) => string) | undefined;
   readonly limits?: Partial<HandlerLimits> | undefined;
   /** Left out: no CORS headers, and OPTIONS is a method like any other. */
   readonly cors?: CorsOption | undefined;
@@ -66,6 +68,7 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
     callers: options.callers,
     admin: options.admin,
     peer: options.peer,
+    howToSet: options.howToSet,
     origins: cors === undefined || cors.origins === "*" ? [] : cors.origins,
   });
   const ops = [

@@ -16,6 +16,8 @@ export interface Platform {
   readonly background?: Background | undefined;
   /** What the operator should know of this deployment: told as `config_warning` events at start. */
   readonly warnings?: readonly string[] | undefined;
+  /** How a setting is set here, for messages: `wrangler secret put SLUICE_TOKENS`. Left out: as a variable of the process. */
+  howToSet?(setting: string): string;
   /** The peer's address as the adapter itself sees it, never taken from a header; undefined where it is unknown. */
   peer?(request: Request): string | undefined;
   /** Gets what was thrown where nothing should be; may hold secrets, so redact before showing it. */
