@@ -8,6 +8,7 @@ import {
   SluiceError,
   type SluiceFactory,
 } from "../../src/index.ts";
+import { useFastResponse } from "./fast-response.ts";
 import { serve } from "./serve.ts";
 
 /** A shorter value would be found by chance in innocent text. */
@@ -15,6 +16,7 @@ const SHORTEST_SECRET = 8;
 
 /** What `npm start` runs: the gateway on this machine, configured by the environment (or by the module in SLUICE_CONFIG). */
 async function main(): Promise<void> {
+  useFastResponse();
   const { HOST, PORT, SLUICE_STATE, SLUICE_CONFIG } = process.env;
   const served = await serve(SLUICE_CONFIG ? await configFrom(SLUICE_CONFIG) : configFromEnv, {
     host: HOST || undefined,

@@ -10,7 +10,8 @@ export interface Match<Entry> {
 export interface RouteTable<Entry> {
   /** Paths in itty-router's syntax; the first added that matches wins. */
   add(path: string, entry: Entry): void;
-  match(pathname: string): Promise<Match<Entry> | undefined>;
+  /** At once (no promise) for a path that stands in the table as it is and was found before. */
+  match(pathname: string): Match<Entry> | Promise<Match<Entry> | undefined>;
 }
 
 /**
@@ -21,13 +22,22 @@ export interface RouteTable<Entry> {
  */
 export function createRouteTable<Entry>(basePath = ""): RouteTable<Entry> {
   const router = IttyRouter<IRequest, [], Match<Entry>>({ base: basePath });
+  /** What was found at paths that stand in the table as they are; there are no more than were added. */
+  const found = new Map<string, Match<Entry> | null>();
+  const look = async (pathname: string): Promise<Match<Entry> | undefined> => {
+    const match = await router.fetch({ method: "GET", url: `http://sluice${pathname}` });
+    if (match === undefined) return undefined;
+    const result = { entry: match.entry, params: decode(match.params) };
+    if (found.has(pathname)) found.set(pathname, result);
+    return result;
+  };
   return {
     add(path, entry) {
+      if (!/[:*]/.test(path)) found.set(`${basePath}${path}`, null);
       router.all(path, ({ params }) => ({ entry, params }));
     },
-    async match(pathname) {
-      const match = await router.fetch({ method: "GET", url: `http://sluice${pathname}` });
-      return match === undefined ? undefined : { entry: match.entry, params: decode(match.params) };
+    match(pathname) {
+      return found.get(pathname) ?? look(pathname);
     },
   };
 }

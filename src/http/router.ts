@@ -97,7 +97,8 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
     const isTooLong = request.url.length > limits.maxUrlBytes;
     // The start of an overlong URL still tells whose form the refusal takes.
     const url = new URL(isTooLong ? request.url.slice(0, limits.maxUrlBytes).replace(/[?#].*$/s, "") : request.url);
-    const match = await table.match(url.pathname);
+    const looked = table.match(url.pathname);
+    const match = looked instanceof Promise ? await looked : looked;
     const upstream = match === undefined || match.entry.kind === "ops" ? undefined : match.entry.upstream;
     try {
       if (isTooLong) throw urlTooLong(limits.maxUrlBytes);

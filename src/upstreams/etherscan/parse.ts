@@ -4,6 +4,8 @@ import { parameterIn, withoutParameter } from "../../lib/query-text.ts";
 import { type EtherscanBody, type EtherscanCall, parametersOf } from "./call.ts";
 
 const CREDENTIAL = "apikey";
+const MAY_HOLD_CREDENTIAL = /apikey|%/i;
+const GIVEN = [/(?:^|&)module=[^&]/, /(?:^|&)action=[^&]/];
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 /** Etherscan's front refuses longer URLs (414): say so before a slot is spent. */
 const LONGEST_QUERY = 32_768;
@@ -33,7 +35,9 @@ export function parseEtherscan(request: InboundRequest, version: 1 | 2): Ethersc
 
 /** The key that a stock Etherscan client sends, which here is the caller's token; null when there is none. */
 export function callerTokenOf(request: InboundRequest): string | null {
-  const inQuery = parameterIn(request.url.search, CREDENTIAL);
+  const { search } = request.url;
+  // Most have no key in their query; only an encoded name could hide one from a look at the text.
+  const inQuery = MAY_HOLD_CREDENTIAL.test(search) ? parameterIn(search, CREDENTIAL) : null;
   if (inQuery !== null || !isForm(request)) return inQuery;
   return parameterIn(new TextDecoder().decode(request.body ?? new Uint8Array()), CREDENTIAL);
 }
@@ -63,6 +67,7 @@ function decodeForm(bytes: Uint8Array): string {
 }
 
 function requireModuleAndAction(call: EtherscanCall): void {
+  if (GIVEN.every((parameter) => parameter.test(call.query))) return;
   const given = [...parametersOf(call)].filter(([, value]) => value !== "");
   const names = new Set(given.map(([name]) => name.toLowerCase()));
   const missing = ["module", "action"].filter((name) => !names.has(name));

@@ -32,8 +32,17 @@ function needsOf(call: EtherscanCall): readonly string[] {
   return facts["chainid"] === undefined ? needs : [`chain:${facts["chainid"]}`, ...needs];
 }
 
-/** Every parameter by its name in lower case; of repeated ones the first, which is what explorers read. */
+/** The engine asks for a call's facts more than once. */
+const FACTS = new WeakMap<EtherscanCall, Readonly<Record<string, string>>>();
+
 function factsOf(call: EtherscanCall): Readonly<Record<string, string>> {
+  let facts = FACTS.get(call);
+  if (facts === undefined) FACTS.set(call, (facts = readFacts(call)));
+  return facts;
+}
+
+/** Every parameter by its name in lower case; of repeated ones the first, which is what explorers read. */
+function readFacts(call: EtherscanCall): Readonly<Record<string, string>> {
   const facts = new Map<string, string>(call.version === 1 ? [["chainid", "1"]] : []);
   const given = new Set<string>();
   for (const [name, value] of parametersOf(call)) {
