@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { sandboxKeys, startSandbox } from "../../fixtures/sandbox-etherscan.ts";
+import { seededRandom } from "../../fixtures/seeded-random.ts";
+import { type AddedDelay, type Fleet, type Meter, SENT_AT, type Sharer } from "./isolates-real-course.ts";
+import { quantile } from "./quantile.ts";
+
+export interface RealCourse {
+  readonly sharer: Sharer;
+  readonly addedDelay: AddedDelay | null;
+  /** Part of what the bucket carries. */
+  readonly load: number;
+  /** Length of what is measured. */
+  readonly ms: number;
+  readonly seed: number;
+}
+
+export interface RealRun {
+  /** Calls that the upstream answered and refused in the measured time. */
+  readonly served: number;
+  readonly refused: number;
+  /** Calls answered per second, as part of the bucket's rate. */
+  readonly utilisation: number;
+  readonly decisions: number;
+  readonly trips: number;
+  readonly commands: number | null;
+  readonly outages: number;
+  /** Calls that ended without an answer. */
+  readonly failed: number;
+  readonly p50: number;
+  readonly p95: number;
+  /** By how much the delay from dispatch to being counted really varied, milliseconds. */
+  readonly spreadMs: number;
+}
+
+export const LIMIT = 3;
+export const ISOLATES = 20;
+const WARM_UP_MS = 15_000;
+/** Under overload the queue is as long as the calls' patience lets it be: it fills sooner with so many times the load … */
+const RUSH = 2.5;
+/** … for so long. */
+const RUSH_MS = 6_000;
+/** Calls that are still open when the load ends are given up after a call's patience and a bit. */
+const DRAIN_MS = 11_000;
+/** From dispatch to being counted. What is left of the configured 75 ms is for this machine's own delays. */
+const UPSTREAM_MS = 20;
+const UPSTREAM_JITTER_MS = 50;
+
+/** A fleet on the machine's clock over real connections, with one bucket of a strict upstream of its own. */
+export async function runRow({ sharer, addedDelay, load, ms, seed }: RealCourse): Promise<RealRun> {
+  const [key = ""] = sandboxKeys(1, seed);
+  const { sandbox, url, close } = await startSandbox({
+    keys: [{ key, perSecond: LIMIT }],
+    counting: "sliding",
+    latency: (random) => UPSTREAM_MS + UPSTREAM_JITTER_MS * random(),
+    logSize: Infinity,
+  });
+  try {
+    const fleet = await sharer.open({ key, baseUrl: `${url}/v2/api`, isolates: ISOLATES, addedDelay });
+    try {
+      const offered = await offer(fleet, load, ms, seed);
+      const received = sandbox.requests.map(({ at, outcome, headers }) => ({
+        at,
+        outcome,
+        delayMs: at - Number(headers[SENT_AT]),
+      }));
+      return figuresOf(offered, received);
+    } finally {
+      await fleet.close();
+    }
+  } finally {
+    await close();
+  }
+}
+
+interface Offered {
+  readonly from: number;
+  readonly to: number;
+  readonly waits: readonly number[];
+  readonly failed: number;
+  readonly before: Meter;
+  readonly after: Meter;
+}
+
+/** Calls at random instants, each at an isolate chosen at random. */
+async function offer(fleet: Fleet, load: number, ms: number, seed: number): Promise<Offered> {
+  const random = seededRandom(20_000 + seed);
+  const start = Date.now();
+  const from = start + WARM_UP_MS;
+  const to = from + ms;
+  const waits: number[] = [];
+  const open = new Set<Promise<void>>();
+  let failed = 0;
+  let calls = 0;
+  const call = async (): Promise<void> => {
+    const at = Date.now();
+    const isMeasured = at >= from && at < to;
+    const isolate = Math.floor(random() * ISOLATES);
+    const address = `0x${(++calls).toString(16).padStart(40, "0")}`;
+    const answered = await fleet.call(isolate, address).catch(() => false);
+    if (!isMeasured) return;
+    if (answered) waits.push(Date.now() - at);
+    else failed++;
+  };
+
+  const meters = [from, to].map(async (at) => {
+    await sleep(at - Date.now());
+    return fleet.meter();
+  });
+  // Instants add up from the start: a timer's lateness must not make the load smaller.
+  for (let at = start; at < to;) {
+    const isRush = load > 1 && at < start + RUSH_MS;
+    at += (-Math.log(1 - random()) * 1_000) / (load * LIMIT * (isRush ? RUSH : 1));
+    await sleep(Math.max(0, at - Date.now()));
+    const one = call();
+    open.add(one);
+    void one.finally(() => open.delete(one));
+  }
+  const [before, after] = await Promise.all(meters);
+  await Promise.race([Promise.all(open), sleep(DRAIN_MS)]);
+  if (before === undefined || after === undefined) throw new Error("two instants have two meters");
+  return { from, to, waits, failed, before, after };
+}
+
+interface Received {
+  readonly at: number;
+  readonly outcome: string;
+  readonly delayMs: number;
+}
+
+function figuresOf({ from, to, waits, failed, before, after }: Offered, received: readonly Received[]): RealRun {
+  const measured = received.filter(({ at }) => at >= from && at < to);
+  const instants = received.filter(({ outcome }) => outcome === "ok").map(({ at }) => at);
+  const delays = measured.map(({ delayMs }) => delayMs);
+  return {
+    served: measured.filter(({ outcome }) => outcome === "ok").length,
+    refused: measured.filter(({ outcome }) => outcome === "refused_second").length,
+    utilisation: perSecond(instants, from, to) / LIMIT,
+    decisions: after.decisions - before.decisions,
+    trips: after.trips - before.trips,
+    commands: after.commands === null || before.commands === null ? null : after.commands - before.commands,
+    outages: after.outages - before.outages,
+    failed,
+    p50: quantile(waits, 0.5),
+    p95: quantile(waits, 0.95),
+    spreadMs: Math.max(...delays) - Math.min(...delays),
+  };
+}
+
+/** From the last call before each edge: a count within the edges would be wrong by up to one call, 1 % of a short row. */
+function perSecond(instants: readonly number[], from: number, to: number): number {
+  const lastBefore = (edge: number): number => instants.findLastIndex((at) => at < edge);
+  const [first, last] = [lastBefore(from), lastBefore(to)];
+  const [start = from, end = to] = [instants[first], instants[last]];
+  return end > start ? ((last - first) * 1_000) / (end - start) : 0;
+}

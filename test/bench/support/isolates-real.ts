@@ -1,0 +1,160 @@
+import { writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ensureCommand } from "../../fixtures/system-packages.ts";
+import type { AddedDelay, Sharer } from "./isolates-real-course.ts";
+import { ratelimitSharers } from "./isolates-real-ratelimit.ts";
+import { ISOLATES, LIMIT, type RealRun, runRow } from "./isolates-real-row.ts";
+import { onDurableObject, onRedis, onUpstash } from "./isolates-real-sluice.ts";
+import { printTable } from "./print-table.ts";
+
+export interface RealSettings {
+  /** Length of what is measured of each row. */
+  readonly ms: number;
+  /** Only the rows whose name holds this. */
+  readonly only: string;
+  readonly json: string | null;
+  readonly seed: number;
+}
+
+interface Row {
+  readonly sharer: Sharer;
+  readonly addedDelay: AddedDelay | null;
+  readonly load: number;
+  readonly isOurs: boolean;
+}
+
+const FAR: AddedDelay = { minMs: 1, maxMs: 250 };
+const [NEAR_FULL, OVERLOAD] = [0.85, 1.2];
+const JITTER_MS = 75;
+const REFUSED_MAX = 0.001;
+const UTILISATION_MIN = 0.92;
+const EXCHANGES_MAX = 1.4;
+/** Rows that run at once begin so far apart, so that their work does not fall together. */
+const STAGGER_MS = 90;
+
+/** DESIGN number 2 on real stores and the machine's clock, beside the published limiter on the same store. */
+export async function runForReal({ ms, only, json, seed }: RealSettings): Promise<void> {
+  ensureCommand("redis-server", "redis-server");
+  const peers = await ratelimitSharers();
+  if (typeof peers === "string") process.stdout.write(`${peers}\n`);
+  const phases = phasesOf(typeof peers === "string" ? [] : peers)
+    .map((rows) => rows.filter((row) => nameOf(row).includes(only)))
+    .filter((rows) => rows.length > 0);
+  if (phases.length === 0) return;
+  process.stdout.write(
+    `One bucket at ${LIMIT}/s, ${ISOLATES} isolates, real stores, real time: ${ms / 1_000} s a row after a warm-up. ` +
+      `The upstream keeps a strict sliding log.\nOur isolates' clocks are wrong by up to 5 s, the limiter's are right. ` +
+      `A call that its upstream refuses is over where a limiter let it go, and goes again with us.\n` +
+      `spread: by how much the delay from dispatch to being counted varied; ${JITTER_MS} ms are allowed for.\n\n`,
+  );
+  const results: { row: Row; run: RealRun }[] = [];
+  for (const rows of phases) {
+    const runs = rows.map(async (row, i) => {
+      await sleep(i * STAGGER_MS);
+      return { row, run: await runRow({ ...row, ms, seed }) };
+    });
+    results.push(...(await Promise.all(runs)));
+  }
+  print(results);
+  if (json !== null) await writeFile(json, `${JSON.stringify(results.map(toRecord), null, 2)}\n`);
+}
+
+/** What runs at the same time: ours in this process, ours in workerd, and the limiters a kind at a time. */
+function phasesOf(peers: readonly Sharer[]): readonly (readonly Row[])[] {
+  const half = peers.length / 2;
+  const ours = (sharers: readonly Sharer[]): Row[] =>
+    [null, FAR].flatMap((addedDelay) => rowsOf(sharers, addedDelay, true));
+  return [
+    ours([onRedis, onUpstash]),
+    ours([onDurableObject]),
+    ...[null, FAR].flatMap((addedDelay) => [
+      rowsOf(peers.slice(0, half), addedDelay, false),
+      rowsOf(peers.slice(half), addedDelay, false),
+    ]),
+  ];
+}
+
+function rowsOf(sharers: readonly Sharer[], addedDelay: AddedDelay | null, isOurs: boolean): Row[] {
+  return sharers.flatMap((sharer) => [NEAR_FULL, OVERLOAD].map((load) => ({ sharer, addedDelay, load, isOurs })));
+}
+
+const latencyOf = ({ addedDelay }: Row): string =>
+  addedDelay === null ? "as it is" : `+${addedDelay.minMs}–${addedDelay.maxMs} ms`;
+const nameOf = (row: Row): string =>
+  `${row.sharer.limiter}, ${row.sharer.store}, ${latencyOf(row)}, ${Math.round(row.load * 100)} %`;
+const refusedShare = ({ served, refused }: RealRun): number => refused / Math.max(1, served + refused);
+const perCall = (count: number, { served }: RealRun): number => count / Math.max(1, served);
+
+/** What a row of ours misses. */
+function missesOf({ load }: Row, run: RealRun): string[] {
+  return [
+    ...(refusedShare(run) > REFUSED_MAX ? ["refused"] : []),
+    ...(load > 1 && run.utilisation < UTILISATION_MIN ? ["utilisation"] : []),
+    ...(perCall(run.decisions, run) > EXCHANGES_MAX ? ["exchanges"] : []),
+    ...(run.outages > 0 ? ["outages"] : []),
+  ];
+}
+
+function print(results: readonly { row: Row; run: RealRun }[]): void {
+  const head = [
+    "limiter",
+    "store",
+    "latency",
+    "load",
+    "served",
+    "refused",
+    "refused %",
+    "utilisation",
+    "decisions/call",
+    "trips/call",
+    "commands/call",
+    "p95 ms",
+    "given up",
+    "spread ms",
+    "target",
+  ];
+  let missed = 0;
+  let noisy = 0;
+  const cells = results.map(({ row, run }) => {
+    const misses = row.isOurs ? missesOf(row, run) : [];
+    missed += misses.length;
+    if (misses.length > 0 && run.spreadMs > JITTER_MS) noisy++;
+    return [
+      row.sharer.limiter,
+      row.sharer.store,
+      latencyOf(row),
+      `${Math.round(row.load * 100)} %`,
+      String(run.served),
+      String(run.refused),
+      (100 * refusedShare(run)).toFixed(2),
+      run.utilisation.toFixed(3),
+      perCall(run.decisions, run).toFixed(2),
+      perCall(run.trips, run).toFixed(2),
+      run.commands === null ? "–" : perCall(run.commands, run).toFixed(1),
+      run.p95.toFixed(0),
+      String(run.failed),
+      run.spreadMs.toFixed(0),
+      !row.isOurs ? "" : misses.length === 0 ? "met" : `missed: ${misses.join(", ")}`,
+    ];
+  });
+  printTable(head, cells);
+  if (noisy > 0) {
+    process.stdout.write(
+      `\nIn ${noisy} rows that miss, the machine itself delayed calls by more than the ${JITTER_MS} ms allowed for: ` +
+        `run them again when it is less busy.\n`,
+    );
+  }
+  process.stdout.write(`\n${missed === 0 ? "All targets are met." : `${missed} figures of ours miss their target.`}\n`);
+  if (missed > 0) process.exitCode = 1;
+}
+
+function toRecord({ row, run }: { row: Row; run: RealRun }): object {
+  return {
+    limiter: row.sharer.limiter,
+    store: row.sharer.store,
+    addedDelayMs: row.addedDelay === null ? null : [row.addedDelay.minMs, row.addedDelay.maxMs],
+    load: row.load,
+    ...run,
+    ...(row.isOurs ? { misses: missesOf(row, run) } : {}),
+  };
+}
