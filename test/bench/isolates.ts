@@ -1,11 +1,15 @@
 import { parseArgs } from "node:util";
 import { type FleetRun, runFleet, type StoreLatency } from "./support/isolates-fleet.ts";
+import { runForReal } from "./support/isolates-real.ts";
 import { printTable } from "./support/print-table.ts";
 
 const USAGE = `usage: npm run bench -- isolates [options]
-  --only <text>   only the rows whose name holds this
-  --minutes <n>   measured virtual minutes of each row (5 with one bucket, 1 with more)
-  --seed <n>      (1)
+  --only <text>     only the rows whose name holds this
+  --minutes <n>     measured virtual minutes of each row (5 with one bucket, 1 with more)
+  --seed <n>        (1)
+  --virtual         only in virtual time
+  --real [seconds]  only on real stores and the real clock, so many seconds measured of each row (30)
+  --json <file>     what was measured on real stores
 `;
 
 const LIMIT = 3;
@@ -36,6 +40,15 @@ interface Row {
   readonly targets: Targets;
 }
 
+interface Settings {
+  readonly only: string;
+  readonly minutes: number | null;
+  readonly seed: number;
+  readonly parts: readonly ("virtual" | "real")[];
+  readonly realMs: number;
+  readonly json: string | null;
+}
+
 interface Targets {
   readonly refused: number;
   readonly utilisation?: number;
@@ -48,7 +61,7 @@ const WIDE_JITTER_MS = 200;
 
 /** DESIGN number 2: a fleet on one ledger that is near or far, under load and overload. */
 export async function run(args: string[]): Promise<void> {
-  let settings: { only: string; minutes: number | null; seed: number };
+  let settings: Settings;
   try {
     settings = parseSettings(args);
   } catch (error) {
@@ -56,6 +69,11 @@ export async function run(args: string[]): Promise<void> {
     process.exitCode = 2;
     return;
   }
+  if (settings.parts.includes("virtual")) await runVirtually(settings);
+  if (settings.parts.includes("real")) await runForReal({ ...settings, ms: settings.realMs });
+}
+
+async function runVirtually(settings: Settings): Promise<void> {
   const rows = allRows().filter(({ name }) => name.includes(settings.only));
   process.stdout.write(
     `One ledger, a strict sliding-log upstream, virtual time. Load and utilisation are parts of ${LIMIT} calls/s a ` +
@@ -141,16 +159,29 @@ function toCells({ name, buckets, targets }: Row, run: FleetRun, ms: number): st
   ];
 }
 
-function parseSettings(args: readonly string[]): { only: string; minutes: number | null; seed: number } {
-  const { values } = parseArgs({
+function parseSettings(args: readonly string[]): Settings {
+  const { values, positionals } = parseArgs({
     args: [...args],
-    options: { only: { type: "string" }, minutes: { type: "string" }, seed: { type: "string" } },
+    options: {
+      only: { type: "string" },
+      minutes: { type: "string" },
+      seed: { type: "string" },
+      virtual: { type: "boolean" },
+      real: { type: "boolean" },
+      json: { type: "string" },
+    },
+    allowPositionals: true,
   });
-  const { only = "", minutes, seed = "1" } = values;
+  const { only = "", minutes, seed = "1", virtual = false, real = false, json = null } = values;
+  if (virtual && real) throw new TypeError("--virtual and --real leave each other out: without either both run.");
+  if (positionals.length > (real ? 1 : 0)) throw new TypeError(`What is ${JSON.stringify(positionals.at(-1))} for?`);
   return {
     only,
     minutes: minutes === undefined ? null : positive("--minutes", minutes),
     seed: positive("--seed", seed),
+    parts: virtual ? ["virtual"] : real ? ["real"] : ["virtual", "real"],
+    realMs: 1_000 * positive("--real", positionals[0] ?? "30"),
+    json,
   };
 }
 

@@ -142,7 +142,7 @@ function figuresOf({ from, to, waits, failed, before, after }: Offered, received
     failed,
     p50: quantile(waits, 0.5),
     p95: quantile(waits, 0.95),
-    spreadMs: Math.max(...delays) - Math.min(...delays),
+    spreadMs: delays.length === 0 ? 0 : Math.max(...delays) - Math.min(...delays),
   };
 }
 

@@ -109,7 +109,7 @@ function print(results: readonly { row: Row; run: RealRun }[]): void {
     "trips/call",
     "commands/call",
     "p95 ms",
-    "given up",
+    "unanswered",
     "spread ms",
     "target",
   ];
@@ -131,7 +131,7 @@ function print(results: readonly { row: Row; run: RealRun }[]): void {
       perCall(run.decisions, run).toFixed(2),
       perCall(run.trips, run).toFixed(2),
       run.commands === null ? "–" : perCall(run.commands, run).toFixed(1),
-      run.p95.toFixed(0),
+      Number.isNaN(run.p95) ? "–" : run.p95.toFixed(0),
       String(run.failed),
       run.spreadMs.toFixed(0),
       !row.isOurs ? "" : misses.length === 0 ? "met" : `missed: ${misses.join(", ")}`,
@@ -144,7 +144,12 @@ function print(results: readonly { row: Row; run: RealRun }[]): void {
         `run them again when it is less busy.\n`,
     );
   }
-  process.stdout.write(`\n${missed === 0 ? "All targets are met." : `${missed} figures of ours miss their target.`}\n`);
+  const ours = results.filter(({ row }) => row.isOurs).map(({ run }) => run);
+  if (ours.length === 0) return;
+  const served = ours.reduce((sum, run) => sum + run.served, 0);
+  const refused = ours.reduce((sum, run) => sum + run.refused, 0);
+  process.stdout.write(`\nOf all our calls the upstream answered ${served} and refused ${refused}.\n`);
+  process.stdout.write(`${missed === 0 ? "All targets are met." : `${missed} figures of ours miss their target.`}\n`);
   if (missed > 0) process.exitCode = 1;
 }
 
