@@ -6,7 +6,7 @@ export type { TargetStats, UpstreamStats } from "./engine/stats.ts";
 export type { Strategy, StrategyContext, StrategyName } from "./engine/strategy.ts";
 export type { Target } from "./engine/target.ts";
 export type { Upstream } from "./engine/upstream.ts";
-export { defineSluice, parseWholeNumber } from "./config.ts";
+export { defineSluice, parseWholeNumber, secretsOf } from "./config.ts";
 export type { Env, SluiceConfig, SluiceFactory, Upstreams } from "./config.ts";
 export { createEventLog } from "./event-log.ts";
 export type { EventLog } from "./event-log.ts";

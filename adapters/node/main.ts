@@ -4,15 +4,13 @@ import {
   configFromEnv,
   createRedactor,
   parseWholeNumber,
+  secretsOfEnv,
   type SluiceConfig,
   SluiceError,
   type SluiceFactory,
 } from "../../src/index.ts";
 import { useFastResponse } from "./fast-response.ts";
 import { serve } from "./serve.ts";
-
-/** A shorter value would be found by chance in innocent text. */
-const SHORTEST_SECRET = 8;
 
 /** What `npm start` runs: the gateway on this machine, configured by the environment (or by the module in SLUICE_CONFIG). */
 async function main(): Promise<void> {
@@ -68,11 +66,7 @@ function unusable(path: string, fault: string, cause: unknown): SluiceError {
 
 /** A configuration module's own errors may repeat what the environment holds. */
 function redact(text: string): string {
-  const secrets = Object.entries(process.env)
-    .filter(([name]) => /KEY|TOKEN|SECRET|PASSWORD/i.test(name))
-    .flatMap(([, value = ""]) => [value, ...value.split(/[\s,]+/)])
-    .filter((value) => value.length >= SHORTEST_SECRET);
-  return createRedactor(secrets)(text);
+  return createRedactor(secretsOfEnv(process.env))(text);
 }
 
 function fail(error: unknown): void {

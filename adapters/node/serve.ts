@@ -7,6 +7,7 @@ import {
   type Env,
   type Events,
   type Sluice,
+  secretsOf,
   type SluiceConfig,
   SluiceError,
   type SluiceEvent,
@@ -146,15 +147,6 @@ function cannotListen(cause: unknown, host: string, port: number): unknown {
 
 function urlOf({ address, family, port }: AddressInfo): string {
   return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
-}
-
-function secretsOf({ upstreams, callers, admin }: SluiceConfig): string[] {
-  const tokens = callers === undefined || callers === "public" ? [] : [callers.tokens ?? []].flat();
-  return [
-    ...Object.values(upstreams).flatMap((definition) => definition.secrets),
-    ...tokens.flatMap((token) => token.split(",")).map((token) => token.trim()),
-    ...(admin?.token === undefined ? [] : [admin.token]),
-  ].filter((secret) => secret !== "");
 }
 
 function lineOf({ at, upstream, type, ...facts }: SluiceEvent): string {

@@ -69,6 +69,7 @@ function start<U extends Upstreams>(
       clock,
       background: functionBackground,
       transport: (request) => fetch(request),
+      howToSet: (setting) => `vercel env add ${setting} production`,
       events: {
         emit(event) {
           log.events.emit(event);

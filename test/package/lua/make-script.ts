@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, type ExecFileSyncOptions } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -71,7 +71,7 @@ function translate(folder: string): string {
   writeFileSync(join(folder, "src/main.ts"), main.join("\n"));
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(CONFIG));
   writeFileSync(join(folder, "package.json"), "{}");
-  const at = { cwd: folder, stdio: ["ignore", "inherit", "inherit"] } as const;
+  const at: ExecFileSyncOptions = { cwd: folder, stdio: ["ignore", "inherit", "inherit"] };
   execFileSync("npm", ["install", "--no-audit", "--no-fund", ...TRANSLATOR], at);
   execFileSync(join(folder, "node_modules/.bin/tstl"), ["-p", "tsconfig.json"], at);
   return readFileSync(join(folder, "out/reducer.lua"), "utf8");
