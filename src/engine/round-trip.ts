@@ -64,8 +64,9 @@ async function send(request: Request, transport: Transport, maxResponseBytes: nu
 async function readBounded(response: Response, max: number): Promise<Uint8Array<ArrayBuffer> | null> {
   const declared = Number(response.headers.get("content-length") ?? 0);
   if (declared > max) return null;
-  if (response.body === null) return new Uint8Array();
-  // A declared length bounds the read only where nothing is decoded on the way.
+  // A declared length bounds the read only where nothing is decoded on the way. `body` is not looked at before it is
+  // needed: that alone makes a stream of it.
   const isBounded = declared > 0 && !response.headers.has("content-encoding");
-  return isBounded ? new Uint8Array(await response.arrayBuffer()) : readBytes(response.body, max);
+  if (isBounded) return new Uint8Array(await response.arrayBuffer());
+  return response.body === null ? new Uint8Array() : readBytes(response.body, max);
 }
