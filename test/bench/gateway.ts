@@ -48,7 +48,10 @@ export async function run(args: string[]): Promise<void> {
     `The gateway against a bare proxy with its transport, ${pairs} interleaved pairs of ${seconds} s, by wrk; ` +
       `load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} cores before.\n\n`,
   );
-  for (const runtime of runtimes) await measure(runtime, pairs, seconds);
+  for (const runtime of runtimes) {
+    await measure(runtime, pairs, seconds);
+    process.stdout.write("\n");
+  }
 }
 
 async function measure(runtime: Runtime, pairs: number, seconds: number): Promise<void> {
