@@ -154,7 +154,7 @@ export class Exchanger {
 
   /** One exchange. An embedded ledger has answered when this returns; else `done` runs later. */
   run(want: readonly Want[], done: Done): void {
-    const { ledger, pool, clock } = this.#options;
+    const { clock } = this.#options;
     if (this.#outage !== null && clock.now() < this.#outage.retryAt) {
       done(this.#bridge(this.#outage, want), true);
       return;

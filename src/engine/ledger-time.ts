@@ -62,13 +62,14 @@ export class LedgerTime {
   /** Enters an exchange: by our clock it took from `start` to `end`, and the ledger's showed `ledger` in between. */
   measure(start: number, end: number, ledger: number): void {
     const age = Math.max(0, end - this.#boundedAt) * DRIFT;
+    const isFirst = this.#low === -Infinity;
     const low = ledger - end;
     const high = ledger - start;
     this.#low = Math.max(this.#low - age, low);
     this.#high = Math.min(this.#high + age, high);
     this.#boundedAt = end;
     // What no delay, no drift and no rounding explains is a clock that was set: the old bounds are worth nothing then.
-    const isNew = this.#low === -Infinity || this.#low > this.#high + GRAIN_MS;
+    const isNew = isFirst || this.#low > this.#high + GRAIN_MS;
     if (isNew) [this.#low, this.#high] = [low, high];
     const offset = (this.#low + this.#high) / 2;
     this.#skewMs = isNew ? (high - low) / 2 : Math.max(Math.abs(offset - this.#offset), this.#skewMs * DOUBT_KEPT);

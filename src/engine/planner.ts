@@ -12,8 +12,8 @@ const WANT_MAX = 32;
 const PICKS_MAX = 16;
 /** Places offered beyond the number of slots, for the case that others were quicker. */
 const PICKS_SPARE = 2;
-/** An isolate that sends at least so many calls a second by itself … */
-const PREFETCH_FROM = 25;
+/** An isolate where so many calls a second arrive (as measured: 25 that come at random may look like 20) … */
+const PREFETCH_FROM = 20;
 /** … asks for the slots of so much time to come, while there are calls that must wait anyhow. */
 const PREFETCH_MS = 300;
 /**
@@ -24,6 +24,9 @@ const PAUSE_MIN_MS = 1_000;
 const PAUSE_GROWTH = 2;
 const PAUSE_SHRINK = 0.8;
 const PAUSE_TURNS = 2;
+/** Who got a slot in spite of contention lets so much of the pause go by before it asks for its next call. */
+const REST_FROM = 0.5;
+const REST_SPREAD = 0.2;
 
 /** What the pool knows of its ledger and its load. */
 export interface Situation {
@@ -38,7 +41,8 @@ export interface Situation {
 
 export interface Wanted {
   readonly want: Want;
-  readonly group: Group;
+  /** The calls that it is for; null for those that have not come yet. */
+  readonly group: Group | null;
 }
 
 /** What to do for the groups of calls that have no slot in hand. */
@@ -100,8 +104,8 @@ export class Planner {
         this.#notBefore.set(signature, wait);
         continue;
       }
-      const want = this.#want(group, now);
-      if (want !== null) wants.push({ want, group });
+      const asked = this.#wants(group, now);
+      if (asked.length > 0) wants.push(...asked);
       // All may be busy until then, but a slot may come back: such jobs stay until their time is up.
       else if (!this.#isHopeless(group, now)) continue;
       else if (now - this.#heardAt > LOOK_AGAIN_MS) look = true;
@@ -117,10 +121,12 @@ export class Planner {
     const { isRemote } = this.#situation;
     if (isRemote) this.#adapt(leases.length > 0);
     const isContended = isRemote && this.#pauseMs > 2 * PAUSE_MIN_MS;
-    if (isContended && leases.length > 0) this.#restUntil = now + this.#situation.random() * this.#pauseMs;
+    if (isContended && leases.length > 0) {
+      this.#restUntil = now + this.#pauseMs * (REST_FROM + REST_SPREAD * this.#situation.random());
+    }
     for (const [index, { group }] of wants.entries()) {
       const at = retryAt[index] ?? 0;
-      if (at === 0 || this.#isHopeless(group, now)) continue;
+      if (at === 0 || group === null || this.#isHopeless(group, now)) continue;
       this.#notBefore.set(group.first.signature, isRemote ? at + this.#pause() : at);
     }
   }
@@ -128,32 +134,36 @@ export class Planner {
   #adapt(isServed: boolean): void {
     const { clients } = this.#situation;
     const turnMs = (clients * 1_000) / Math.max(1, this.#board.capacity(this.#heardAt));
-    const most = Math.max(PAUSE_MIN_MS, PAUSE_TURNS * turnMs);
+    const most = PAUSE_TURNS * turnMs;
     const next = this.#pauseMs * (isServed ? PAUSE_SHRINK : PAUSE_GROWTH);
     this.#pauseMs = Math.min(most, Math.max(PAUSE_MIN_MS, next));
   }
 
   /** Short pauses are random from zero on; of long ones a part is certain, so that the fleet's requests come evenly. */
   #pause(): number {
-    const certain = (this.#pauseMs - PAUSE_MIN_MS) / 3;
-    return certain + this.#situation.random() * (PAUSE_MIN_MS + certain);
+    const certain = Math.max(0, this.#pauseMs - PAUSE_MIN_MS) / 3;
+    return certain + this.#situation.random() * (Math.min(this.#pauseMs, PAUSE_MIN_MS) + certain);
   }
 
-  #want({ first, jobs, latest }: Group, now: number): Want | null {
+  #wants(group: Group, now: number): Wanted[] {
+    const { first, jobs, latest } = group;
     const count = Math.min(PICKS_MAX, jobs.length + this.ahead + PICKS_SPARE);
     let picks = this.#board.picks(first, count, now, latest);
     if (picks.length === 0 && first.tried.size > 0) {
       for (const job of jobs) job.relaxed = true;
       picks = this.#board.picks(first, count, now, latest);
     }
-    if (picks.length === 0) return null;
-    const n = Math.min(WANT_MAX, jobs.length + (this.#isBusy(picks, now) ? this.ahead : 0));
-    return { n, withinMs: latest - now, cost: first.cost, picks };
+    if (picks.length === 0) return [];
+    const ask = { withinMs: latest - now, cost: first.cost };
+    const wants: Wanted[] = [{ want: { ...ask, n: Math.min(jobs.length, WANT_MAX), picks }, group }];
+    // A free place needs no slot in advance; one that is taken now will be free at an instant of its own.
+    const taken = this.ahead > 0 ? picks.filter((pick) => this.#isTaken(pick, now)) : [];
+    if (taken.length > 0) wants.push({ want: { ...ask, n: this.ahead, picks: taken }, group: null });
+    return wants;
   }
 
-  /** Whether even the best of the places is taken now: a free one needs no slot in advance. */
-  #isBusy([best]: readonly Place[], now: number): boolean {
-    const target = best === undefined ? undefined : this.#board.get(best.target);
+  #isTaken({ target: id }: Place, now: number): boolean {
+    const target = this.#board.get(id);
     return target !== undefined && this.#board.readyAtOf(target, now) > now;
   }
 

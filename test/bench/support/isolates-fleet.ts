@@ -38,7 +38,7 @@ export interface FleetRun {
 }
 
 /** Until the fleet knows the ledger's time and every bucket is in use. */
-const WARM_UP_MS = 20_000;
+const WARM_UP_MS = 60_000;
 const DRAIN_MS = 15_000;
 const UPSTREAM_BASE_MS = 20;
 /** Each isolate's clock is wrong by up to this much, either way. */
