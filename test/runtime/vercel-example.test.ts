@@ -131,7 +131,7 @@ describe("examples/vercel", () => {
       /UPSTASH_REDIS_REST_URL.*redis:\/\//,
     ],
     ["a URL alone", { UPSTASH_REDIS_REST_TOKEN: "" }, /UPSTASH_REDIS_REST_TOKEN: set it/],
-    ["callers forgotten", { SLUICE_TOKENS: "" }, /vercel env add SLUICE_TOKENS production/],
+    ["empty callers", { SLUICE_TOKENS: "" }, /SLUICE_TOKENS/],
     ["a malformed slice", { ETHERSCAN_BASE_URLS: "not a url" }, /ETHERSCAN_BASE_URLS|baseUrls/],
   ])("with %s answers what is wrong", async (_what, more, words) => {
     const { url } = await startOnNode(settings(more));
