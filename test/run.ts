@@ -34,6 +34,14 @@ function run(command: string, args: readonly string[], extra: Readonly<Record<st
   return child.status === 0;
 }
 
+/** How vitest is run on each runtime. */
+const runtimes: readonly (readonly [runtime: string, command: string, ...args: string[]])[] = [
+  ["node", "vitest"],
+  ["deno", "deno", "run", "--allow-all", "--unstable-kv", "--unstable-cron", "npm:vitest"],
+  ["bun", "bun", "--bun", "vitest"],
+];
+const foreign = ["deno", "bun"] as const;
+
 /** Null when vitest wrote no report that can be counted. */
 function readReport(path: string): Report | null {
   if (!existsSync(path)) return null;
@@ -53,19 +61,30 @@ for (const [name, command, ...args] of only.length > 0 ? [] : gates) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
-const report = join(folder, "report.json");
 const whole = only.length === 0;
-const vitest = ["run", "--allowOnly=false", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-if (!run("vitest", [...vitest, ...only], whole ? { SLUICE_TEST_WHOLE: "1" } : {})) broken.push("vitest");
-const results = readReport(report);
+const reports: Report[] = [];
+for (const [runtime, command, ...args] of runtimes) {
+  // Of arguments, a file of another runtime's is run there.
+  const named = only.filter((arg) => foreign.some((other) => arg.includes(`.${other}.`)));
+  const mine = named.some((arg) => arg.includes(`.${runtime}.`)) || (runtime === "node" && named.length < only.length);
+  if (!whole && !mine) continue;
+  const path = join(folder, `${runtime}.json`);
+  const vitest = ["run", "--allowOnly=false", "--reporter=default", "--reporter=json", `--outputFile.json=${path}`];
+  if (!run(command, [...args, ...vitest, ...only], whole && runtime === "node" ? { SLUICE_TEST_WHOLE: "1" } : {})) {
+    broken.push(`vitest on ${runtime}`);
+  }
+  const report = readReport(path);
+  if (report === null) broken.push(`vitest on ${runtime} wrote no report`);
+  else if (report.numPassedTests + report.numFailedTests === 0) broken.push(`no test ran on ${runtime}`);
+  else reports.push(report);
+}
 rmSync(folder, { recursive: true });
-const [passed, failed] = [results?.numPassedTests ?? 0, results?.numFailedTests ?? 0];
-if (results === null) broken.push("vitest wrote no report");
-else if (passed + failed === 0) broken.push("no test ran");
-else if (whole) {
-  const { lines, missing } = tablesOf(results);
+const passed = reports.reduce((sum, report) => sum + report.numPassedTests, 0);
+const failed = reports.reduce((sum, report) => sum + report.numFailedTests, 0);
+if (whole) {
+  const { lines, missing } = tablesOf(reports);
   process.stdout.write(`\n${lines.join("\n")}\n\n`);
-  for (const runtime of missing) broken.push(`${runtime} has not shown itself (test/runtime/proofs.test.ts)`);
+  for (const runtime of missing) broken.push(`${runtime} has not shown itself (test/runtime/proofs*.test.ts)`);
 }
 
 if (broken.length > 0) {
