@@ -1,0 +1,42 @@
+import { type Env, type SluiceConfig, SluiceError } from "../../src/index.ts";
+import type { DenoRuntime, Permission } from "./runtime.ts";
+
+/** Whether nobody would have to be asked. */
+export function isGranted(runtime: DenoRuntime, permission: Permission): boolean {
+  return runtime.permissions.querySync(permission).state === "granted";
+}
+
+/** The environment; where only some variables may be read, those. Reading another one throws `config_invalid`. */
+export function environmentOf(runtime: DenoRuntime): Env {
+  if (isGranted(runtime, { name: "env" })) return runtime.env.toObject();
+  return new Proxy<Record<string, string | undefined>>(
+    {},
+    { get: (_, name) => (typeof name === "string" ? read(runtime, name) : undefined) },
+  );
+}
+
+function read(runtime: DenoRuntime, name: string): string | undefined {
+  try {
+    return runtime.env.get(name);
+  } catch (cause) {
+    const flag = `--allow-env=${name}`;
+    throw new SluiceError("config_invalid", `${name}: may not be read; start with ${flag} (or --allow-env).`, {
+      cause,
+    });
+  }
+}
+
+/** Throws `config_invalid` when the configuration's upstreams may not be called. */
+export function checkNetwork(runtime: DenoRuntime, { upstreams }: SluiceConfig): void {
+  const hosts = Object.values(upstreams).flatMap(({ targets }) => targets.map(({ baseUrl }) => hostOf(baseUrl)));
+  const missing = [...new Set(hosts)].filter((host) => !isGranted(runtime, { name: "net", host }));
+  if (missing.length === 0) return;
+  const flag = `--allow-net=${missing.join(",")}`;
+  throw new SluiceError("config_invalid", `the upstream may not be called: start with ${flag} (or --allow-net).`);
+}
+
+/** With its port: a permission may be for that alone. */
+function hostOf(url: string): string {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname}:${port === "" ? (protocol === "http:" ? 80 : 443) : port}`;
+}
