@@ -9,6 +9,7 @@ export interface RealCourse {
   readonly addedDelay: AddedDelay | null;
   /** Part of what the bucket carries. */
   readonly load: number;
+  readonly warmUpMs: number;
   /** Length of what is measured. */
   readonly ms: number;
   readonly seed: number;
@@ -18,6 +19,8 @@ export interface RealRun {
   /** Calls that the upstream answered and refused in the measured time. */
   readonly served: number;
   readonly refused: number;
+  /** Refused calls around which this machine itself spread the delay from dispatch to being counted beyond `jitterMs`. */
+  readonly excused: number;
   /** Calls answered per second, as part of the bucket's rate. */
   readonly utilisation: number;
   readonly decisions: number;
@@ -34,20 +37,23 @@ export interface RealRun {
 
 export const LIMIT = 3;
 export const ISOLATES = 20;
-const WARM_UP_MS = 15_000;
+/** The configured `jitterMs`. */
+export const JITTER_MS = 75;
 /** Under overload the queue is as long as the calls' patience lets it be: it fills sooner with so many times the load … */
 const RUSH = 2.5;
 /** … for so long. */
 const RUSH_MS = 6_000;
 /** Calls that are still open when the load ends are given up after a call's patience and a bit. */
 const DRAIN_MS = 11_000;
-/** From dispatch to being counted. What is left of the configured 75 ms is for this machine's own delays. */
+/** From dispatch to being counted. What is left of the configured jitter is for this machine's own delays. */
+const WINDOW_MS = 1_000;
 const UPSTREAM_MS = 20;
 const UPSTREAM_JITTER_MS = 50;
 
 /** A fleet on the machine's clock over real connections, with one bucket of a strict upstream of its own. */
-export async function runRow({ sharer, addedDelay, load, ms, seed }: RealCourse): Promise<RealRun> {
-  const [key = ""] = sandboxKeys(1, seed);
+export async function runRow(course: RealCourse): Promise<RealRun> {
+  const { sharer, addedDelay } = course;
+  const [key = ""] = sandboxKeys(1, course.seed);
   const { sandbox, url, close } = await startSandbox({
     keys: [{ key, perSecond: LIMIT }],
     counting: "sliding",
@@ -57,7 +63,7 @@ export async function runRow({ sharer, addedDelay, load, ms, seed }: RealCourse)
   try {
     const fleet = await sharer.open({ key, baseUrl: `${url}/v2/api`, isolates: ISOLATES, addedDelay });
     try {
-      const offered = await offer(fleet, load, ms, seed);
+      const offered = await offer(fleet, course);
       const received = sandbox.requests.map(({ at, outcome, headers }) => ({
         at,
         outcome,
@@ -82,10 +88,10 @@ interface Offered {
 }
 
 /** Calls at random instants, each at an isolate chosen at random. */
-async function offer(fleet: Fleet, load: number, ms: number, seed: number): Promise<Offered> {
+async function offer(fleet: Fleet, { load, warmUpMs, ms, seed }: RealCourse): Promise<Offered> {
   const random = seededRandom(20_000 + seed);
   const start = Date.now();
-  const from = start + WARM_UP_MS;
+  const from = start + warmUpMs;
   const to = from + ms;
   const waits: number[] = [];
   const open = new Set<Promise<void>>();
@@ -128,12 +134,14 @@ interface Received {
 }
 
 function figuresOf({ from, to, waits, failed, before, after }: Offered, received: readonly Received[]): RealRun {
-  const measured = received.filter(({ at }) => at >= from && at < to);
+  const isWithin = ({ at }: Received): boolean => at >= from && at < to;
+  const measured = received.filter(isWithin);
   const instants = received.filter(({ outcome }) => outcome === "ok").map(({ at }) => at);
   const delays = measured.map(({ delayMs }) => delayMs);
   return {
     served: measured.filter(({ outcome }) => outcome === "ok").length,
     refused: measured.filter(({ outcome }) => outcome === "refused_second").length,
+    excused: received.filter((call, i) => isWithin(call) && isExcused(received, i)).length,
     utilisation: perSecond(instants, from, to) / LIMIT,
     decisions: after.decisions - before.decisions,
     trips: after.trips - before.trips,
@@ -142,8 +150,20 @@ function figuresOf({ from, to, waits, failed, before, after }: Offered, received
     failed,
     p50: quantile(waits, 0.5),
     p95: quantile(waits, 0.95),
-    spreadMs: delays.length === 0 ? 0 : Math.max(...delays) - Math.min(...delays),
+    spreadMs: spreadOf(delays),
   };
+}
+
+/** What counts in a refused call's window were calls that took longer or shorter than we may assume. */
+function isExcused(received: readonly Received[], index: number): boolean {
+  const call = received[index];
+  if (call?.outcome !== "refused_second") return false;
+  const near = received.slice(0, index + 1).filter(({ at }) => at > call.at - WINDOW_MS - JITTER_MS);
+  return spreadOf(near.map(({ delayMs }) => delayMs)) > JITTER_MS;
+}
+
+function spreadOf(delays: readonly number[]): number {
+  return delays.length === 0 ? 0 : Math.max(...delays) - Math.min(...delays);
 }
 
 /** From the last call before each edge: a count within the edges would be wrong by up to one call, 1 % of a short row. */
