@@ -37,6 +37,17 @@ export interface ExchangerOptions {
   onSpare(leases: readonly Lease[]): void;
 }
 
+/** What a ledger threw instead of answering. */
+class Thrown {
+  readonly cause: unknown;
+
+  constructor(cause: unknown) {
+    this.cause = cause;
+  }
+}
+
+type Answer = ExchangeReply | Promise<ExchangeReply> | Thrown;
+
 /** `standIn`: the leases are the isolate's own, since the ledger is out of reach. */
 type Done = (reply: ExchangeReply, standIn: boolean) => void;
 
@@ -161,44 +172,33 @@ export class Exchanger {
     }
     this.#busy = true;
     const request = this.#request(want);
-    const succeed = (reply: ExchangeReply, start: number) => {
-      this.#rest();
-      this.#forget(request);
-      this.#time.measure(start, clock.now(), reply.now);
-      this.#since = reply.version;
-      this.#recover();
-      const taken = this.#take(reply);
-      this.#knowsAll = true;
-      done(taken, false);
-    };
-    const fail = (cause: unknown) => {
-      this.#rest();
-      this.#unsure = request;
-      this.#fall(cause);
-      this.run(want, done);
-    };
-    this.#ask(request, succeed, fail);
+    const start = clock.now();
+    const answer = this.#call(request);
+    if (isReply(answer, want.length)) this.#accept(request, answer, start, done);
+    else this.#insist(request, answer, start, done);
   }
 
-  #rest(): void {
-    this.#busy = false;
-    for (const resolve of this.#idlers.splice(0)) resolve();
+  #call(request: ExchangeRequest): Answer {
+    const { ledger, pool } = this.#options;
+    try {
+      const answer = ledger.exchange(pool, request);
+      this.isRemote = answer instanceof Promise;
+      return answer;
+    } catch (cause) {
+      return new Thrown(cause);
+    }
   }
 
   /**
-   * Asks, and asks once more when the first try fails: a single slow or lost exchange is no outage. The id is the same,
-   * so either answer will do, and the other one's slots are left over. A store known to be down gets one try.
+   * Waits for an answer that has not come at once, and asks once more when the first try fails: a single slow or lost
+   * exchange is no outage. The id is the same, so either answer will do, and the other one's slots are left over. A
+   * store known to be down gets one try.
    */
-  #ask(
-    request: ExchangeRequest,
-    succeed: (reply: ExchangeReply, start: number) => void,
-    fail: (cause: unknown) => void,
-  ): void {
-    const { ledger, pool, clock } = this.#options;
+  #insist(request: ExchangeRequest, first: Answer, firstStart: number, done: Done): void {
+    const { clock } = this.#options;
     const tries = this.#outage === null ? 2 : 1;
     let isOpen = true;
-    const attempt = (number: number): void => {
-      const start = clock.now();
+    const attempt = (number: number, answer: Answer, start: number): void => {
       let isCurrent = true;
       let cancel = (): void => {};
       const miss = (cause: unknown): void => {
@@ -207,11 +207,16 @@ export class Exchanger {
         cancel();
         if (!isOpen) return;
         if (number < tries) {
-          attempt(number + 1);
+          const again = clock.now();
+          // Only the dice may roll anew.
+          attempt(number + 1, this.#call({ ...request, dice: clock.random() }), again);
           return;
         }
         isOpen = false;
-        fail(cause);
+        this.#rest();
+        this.#unsure = request;
+        this.#fall(cause);
+        this.run(request.want, done);
       };
       const hear = (reply: unknown): void => {
         if (!isReply(reply, request.want.length)) {
@@ -222,27 +227,33 @@ export class Exchanger {
         cancel();
         if (isOpen) {
           isOpen = false;
-          succeed(reply, start);
+          this.#accept(request, reply, start, done);
         } else if (this.#outage === null) this.#options.onSpare(reply.leases);
       };
-      let answer: ExchangeReply | Promise<ExchangeReply>;
-      try {
-        // The ledger may roll anew; all else must be the same.
-        answer = ledger.exchange(pool, number === 1 ? request : { ...request, dice: clock.random() });
-      } catch (cause) {
-        miss(cause);
-        return;
-      }
-      this.isRemote = answer instanceof Promise;
-      if (!(answer instanceof Promise)) {
-        hear(answer);
-        return;
-      }
-      const limit = number === 1 ? this.#time.timeoutMs : TIMEOUT_MAX_MS;
-      cancel = clock.after(limit, () => miss(new Error(`no answer in ${Math.round(limit)} ms`)));
-      answer.then(hear, miss);
+      if (answer instanceof Thrown) miss(answer.cause);
+      else if (answer instanceof Promise) {
+        const limit = number === 1 ? this.#time.timeoutMs : TIMEOUT_MAX_MS;
+        cancel = clock.after(limit, () => miss(new Error(`no answer in ${Math.round(limit)} ms`)));
+        answer.then(hear, miss);
+      } else hear(answer);
     };
-    attempt(1);
+    attempt(1, first, firstStart);
+  }
+
+  #accept(request: ExchangeRequest, reply: ExchangeReply, start: number, done: Done): void {
+    this.#rest();
+    this.#forget(request);
+    this.#time.measure(start, this.#options.clock.now(), reply.now);
+    this.#since = reply.version;
+    this.#recover();
+    const taken = this.#take(reply);
+    this.#knowsAll = true;
+    done(taken, false);
+  }
+
+  #rest(): void {
+    this.#busy = false;
+    for (const resolve of this.#idlers.splice(0)) resolve();
   }
 
   #request(want: readonly Want[]): ExchangeRequest {

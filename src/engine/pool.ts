@@ -169,7 +169,7 @@ export class Pool {
   settle(slot: Slot, outcome: Settlement["outcome"], effects: Omit<Settlement, keyof Slot | "outcome">): void {
     this.exchanger.settle({ ...identityOf(slot), outcome, ...effects });
     const urgent = this.#closed || outcome === "refused" || outcome === "failed" || Object.keys(effects).length > 0;
-    this.#settleBy(urgent ? 0 : this.#isAwaited(slot) ? SETTLE_AFTER_MS : this.#patience);
+    this.#settleBy(urgent ? 0 : this.#patienceFor(slot));
     this.#pump();
   }
 
@@ -303,8 +303,8 @@ export class Pool {
 
   #giveBack(slot: Slot): void {
     this.exchanger.settle({ ...identityOf(slot), outcome: "unused" });
-    const isOfUse = slot.at > this.exchanger.now() + this.exchanger.wayMs || this.#isAwaited(slot);
-    this.#settleBy(this.#closed ? 0 : isOfUse ? SETTLE_AFTER_MS : this.#patience);
+    const isOfUse = slot.at > this.exchanger.now() + this.exchanger.wayMs;
+    this.#settleBy(this.#closed ? 0 : isOfUse ? SETTLE_AFTER_MS : this.#patienceFor(slot));
   }
 
   /** Tells the ledger within `ms`. */
@@ -312,10 +312,10 @@ export class Pool {
     this.#settleAt = Math.min(this.#settleAt, this.exchanger.now() + ms);
   }
 
-  /** How long what nobody waits for may wait for company. */
-  get #patience(): number {
-    const isFew = this.exchanger.pending < SETTLE_REMOTE_MAX;
-    return this.exchanger.isRemote && isFew ? SETTLE_REMOTE_MS : SETTLE_AFTER_MS;
+  /** How long good news about a slot may wait for company. */
+  #patienceFor(slot: Slot): number {
+    const canWait = this.exchanger.isRemote && this.exchanger.pending < SETTLE_REMOTE_MAX && !this.#isAwaited(slot);
+    return canWait ? SETTLE_REMOTE_MS : SETTLE_AFTER_MS;
   }
 
   /** Whether the fleet waits for what becomes of the slot: it is the probe of a sick target, or of one coming back. */
