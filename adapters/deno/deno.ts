@@ -1,11 +1,8 @@
 import {
-  createEventLog,
-  createRedactor,
-  createSluice,
+  deploy,
+  type Deployed,
   type Env,
   type Events,
-  refuseAll,
-  secretsOfEnv,
   type SluiceConfig,
   SluiceError,
   type SluiceFactory,
@@ -13,6 +10,7 @@ import {
 } from "../../src/index.ts";
 import { denoClock } from "./clock.ts";
 import { denoKv } from "./kv.ts";
+import type { DenoKv } from "./kv-types.ts";
 import { denoKvLedger } from "./ledger.ts";
 import { openKv } from "./open-kv.ts";
 import { checkNetwork, environmentOf } from "./permissions.ts";
@@ -22,7 +20,7 @@ import { RequestsUnderWay } from "./requests-under-way.ts";
 import { type DenoRuntime, findRuntime } from "./runtime.ts";
 
 export interface DenoOptions {
-  /** The environment; the process's unless given. */
+  /** The environment; the process's unless given, which takes `--allow-env`. */
   readonly env?: Env;
   readonly events?: Events;
 }
@@ -39,16 +37,13 @@ export interface DenoServer {
   fetch(request: Request, info?: DenoServeInfo): Promise<Response>;
 }
 
-const FAILING = "The configuration throws an error; the log has it.";
-const ELSEWHERE = "sluice/deno runs on Deno 2; on Node it is sluice/node, elsewhere sluice with a platform of its own.";
+const ELSEWHERE = "sluice/deno runs on Deno 2 and nowhere else; Node's is sluice/node.";
 const NO_CRON =
   'Deno.cron is not there, so the daily jobs do not run: start with --unstable-cron, or add "unstable": ["kv", "cron"] to deno.json.';
 /** Machines that share a database over the network keep their clocks by time servers. */
 const SKEW_MS = 10;
 
-interface Running {
-  fetch(request: Request): Promise<Response>;
-  scheduled(): Promise<unknown>;
+interface Running extends Omit<Deployed, "close"> {
   /** `ended` resolves when the requests under way have ended. */
   close(ended: () => Promise<void>): Promise<void>;
 }
@@ -70,9 +65,7 @@ export function deno<U extends Upstreams>(
   if (runtime !== undefined) {
     enroll(runtime, {
       scheduled: async () => (await started).scheduled(),
-      async stop() {
-        await (await started).close(() => underWay.end());
-      },
+      stop: async () => (await started).close(() => underWay.end()),
     });
   }
   return {
@@ -91,71 +84,62 @@ async function start<U extends Upstreams>(
   runtime: DenoRuntime | undefined,
   peer: (request: Request) => string | undefined,
 ): Promise<Running> {
-  let env: Env = options.env ?? {};
-  try {
-    if (runtime === undefined) throw new SluiceError("config_invalid", ELSEWHERE);
-    env = options.env ?? environmentOf(runtime);
-    const parsed = typeof config === "function" ? config(env) : config;
-    return await run(parsed, options, runtime, env, peer);
-  } catch (error) {
-    const known = error instanceof SluiceError ? error : new SluiceError("config_invalid", FAILING);
-    const redact = createRedactor(secretsOfEnv(env));
-    console.error(redact(`sluice: ${known.message} ${error === known ? "" : String(error)}`.trimEnd()));
-    return {
-      fetch: refuseAll(known, () => denoClock.random()),
-      scheduled: () => Promise.resolve(),
-      close: (ended) => ended(),
-    };
-  }
+  const found = await find(options, runtime).catch((fault: unknown) => ({ fault }));
+  const deployed = deploy<U>(
+    (env) => {
+      if ("fault" in found) throw found.fault;
+      const parsed = typeof config === "function" ? config(env) : config;
+      checkNetwork(found.runtime, parsed);
+      return parsed;
+    },
+    {
+      env: "fault" in found ? {} : found.env,
+      platform: () => {
+        if ("fault" in found) throw found.fault;
+        return platformOf(found, peer);
+      },
+      events: options.events,
+      random: () => denoClock.random(),
+      print: printerOf(runtime),
+      logName: "the log",
+    },
+  );
+  return {
+    fetch: (request) => deployed.fetch(request),
+    scheduled: () => deployed.scheduled(),
+    async close(ended) {
+      // Waiting calls are refused first: they hold requests that would otherwise be waited for.
+      const closed = deployed.close();
+      await ended();
+      await closed;
+      if ("kv" in found) found.kv.close();
+    },
+  };
 }
 
-async function run<U extends Upstreams>(
-  config: SluiceConfig<U>,
-  { events }: DenoOptions,
-  runtime: DenoRuntime,
-  env: Env,
-  peer: (request: Request) => string | undefined,
-): Promise<Running> {
-  checkNetwork(runtime, config);
+interface Found {
+  readonly runtime: DenoRuntime;
+  readonly env: Env;
+  readonly kv: DenoKv;
+  /** Whether other machines may share the database. */
+  readonly isShared: boolean;
+}
+
+async function find(options: DenoOptions, runtime: DenoRuntime | undefined): Promise<Found> {
+  if (runtime === undefined) throw new SluiceError("config_invalid", ELSEWHERE);
+  const env = options.env ?? environmentOf(runtime);
   const path = env["SLUICE_STATE"]?.trim() || undefined;
-  const kv = await openKv(runtime, path);
-  const isShared = path === undefined ? isDeployed(env) : /^https?:/.test(path);
-  const log = createEventLog(config, printerOf(runtime));
-  try {
-    const sluice = createSluice(config, {
-      ledger: denoKvLedger(kv, { skewMs: isShared ? SKEW_MS : 0 }),
-      kv: denoKv(kv),
-      clock: denoClock,
-      transport: (request) => fetch(request),
-      warnings: runtime.cron === undefined ? [NO_CRON] : [],
-      events: {
-        emit(event) {
-          log.events.emit(event);
-          events?.emit(event);
-        },
-      },
-      report: log.report,
-      peer,
-    });
-    for (const line of sluice.describe()) console.error(`sluice: ${line}`);
-    return {
-      fetch: (request) => sluice.fetch(request),
-      scheduled: () => sluice.scheduled(),
-      async close(ended) {
-        // Waiting calls are refused first: they hold requests that would otherwise be waited for.
-        const closed = sluice.close();
-        await ended();
-        await closed;
-        kv.close();
-      },
-    };
-  } catch (error) {
-    kv.close();
-    throw error;
-  }
+  const isShared = path === undefined ? env["DENO_DEPLOYMENT_ID"] !== undefined : /^https?:/.test(path);
+  return { runtime, env, kv: await openKv(runtime, path), isShared };
 }
 
-/** Asked only where nobody has to be: Deno Deploy lets all variables be read. */
-function isDeployed(env: Env): boolean {
-  return Object.hasOwn(env, "DENO_DEPLOYMENT_ID");
+function platformOf({ runtime, kv, isShared }: Found, peer: (request: Request) => string | undefined) {
+  return {
+    ledger: denoKvLedger(kv, { skewMs: isShared ? SKEW_MS : 0 }),
+    kv: denoKv(kv),
+    clock: denoClock,
+    transport: (request: Request) => fetch(request),
+    warnings: runtime.cron === undefined ? [NO_CRON] : [],
+    peer,
+  };
 }

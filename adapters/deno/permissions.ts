@@ -6,24 +6,13 @@ export function isGranted(runtime: DenoRuntime, permission: Permission): boolean
   return runtime.permissions.querySync(permission).state === "granted";
 }
 
-/** The environment; where only some variables may be read, those. Reading another one throws `config_invalid`. */
+/** The process's environment. Throws `config_invalid` when it may not be read. */
 export function environmentOf(runtime: DenoRuntime): Env {
   if (isGranted(runtime, { name: "env" })) return runtime.env.toObject();
-  return new Proxy<Record<string, string | undefined>>(
-    {},
-    { get: (_, name) => (typeof name === "string" ? read(runtime, name) : undefined) },
+  throw new SluiceError(
+    "config_invalid",
+    "the environment may not be read: start with --allow-env, or give what the gateway may know as deno(config, { env }).",
   );
-}
-
-function read(runtime: DenoRuntime, name: string): string | undefined {
-  try {
-    return runtime.env.get(name);
-  } catch (cause) {
-    const flag = `--allow-env=${name}`;
-    throw new SluiceError("config_invalid", `${name}: may not be read; start with ${flag} (or --allow-env).`, {
-      cause,
-    });
-  }
 }
 
 /** Throws `config_invalid` when the configuration's upstreams may not be called. */

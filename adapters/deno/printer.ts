@@ -1,13 +1,16 @@
 import type { DenoRuntime } from "./runtime.ts";
 
-/** Prints the event log's lines of JSON as they are, or on a terminal as a person reads them. */
-export function printerOf(runtime: DenoRuntime): (line: string) => void {
-  return runtime.stderr.isTerminal() ? (line) => console.error(toReadable(line)) : (line) => console.log(line);
+/** Prints a gateway's lines as they are, or, on a terminal, events as a person reads them. */
+export function printerOf(runtime: DenoRuntime | undefined): (line: string) => void {
+  return runtime?.stderr.isTerminal() === true
+    ? (line) => console.error(toReadable(line))
+    : (line) => console.log(line);
 }
 
 export function toReadable(line: string): string {
+  if (!line.startsWith("{")) return line;
   const { at, upstream, type, ...facts } = JSON.parse(line) as Readonly<Record<string, unknown>>;
-  const head = [typeof at === "number" ? new Date(at).toISOString() : "", upstream, type].filter((word) => word);
+  const head = [typeof at === "number" ? new Date(at).toISOString() : "", upstream, type].filter(Boolean);
   const rest = Object.entries(facts).map(
     ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
   );

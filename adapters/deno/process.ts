@@ -24,7 +24,7 @@ export function enroll(runtime: DenoRuntime, resident: Resident): void {
 
 function registerCron(runtime: DenoRuntime): void {
   void runtime.cron?.(CRON, SCHEDULE, async () => {
-    for (const { scheduled } of residents) await scheduled();
+    for (const resident of residents) await resident.scheduled();
   });
 }
 

@@ -20,13 +20,12 @@ export function describeBounds(open: OpenGateway, front: "ours" | "platform"): v
         expect([414, 431]).toContain(answer.status);
         expect(await answer.text()).toMatch(/POST form/);
       } else {
-        // A server that hangs up in the middle of it may be too fast for its client to read why.
-        expect(
-          await asked.then(
-            ({ status }) => status,
-            () => 431,
-          ),
-        ).toBe(431);
+        // A server that hangs up in the middle of it may be too fast for its client to read why. Deno's says 400.
+        const status = await asked.then(
+          (answer) => answer.status,
+          () => 431,
+        );
+        expect([400, 431]).toContain(status);
       }
       expect((await gateway.ask("/-/health")).status).toBe(200);
       expect(pool.sandbox.counts().total.received).toBe(0);
@@ -38,8 +37,8 @@ export function describeBounds(open: OpenGateway, front: "ours" | "platform"): v
     ])("a query %s", async (_what, length, words) => {
       const gateway = await open();
       const answer = await gateway.ask(`/etherscan/v2/api?${CALL}&note=${"x".repeat(length)}`);
-      expect(front === "ours" ? [414] : [414, 431]).toContain(answer.status);
-      if (answer.status === 431) return;
+      expect(front === "ours" ? [414] : [400, 414, 431]).toContain(answer.status);
+      if (answer.status !== 414) return;
       if (front === "ours" || length < 65_536) expect(await refusalOf(answer)).toMatch(words);
     });
 
