@@ -10,10 +10,8 @@ import type { UpstreamDefinition } from "./engine/definition.ts";
  * Empty variables count as unset. Throws `config_invalid`.
  */
 export function configFromEnv(env: Env): SluiceConfig<{ etherscan: UpstreamDefinition<EtherscanCall, EtherscanFace> }> {
-  const get = (name: string) => {
-    const value = env[name]?.trim();
-    return value === "" ? undefined : value;
-  };
+  const tidy = tidyEnv(env);
+  const get = (name: string): string | undefined => tidy[name];
   const timeout = get("UPSTREAM_TIMEOUT");
   const tokens = get("SLUICE_TOKENS");
   const admin = get("SLUICE_ADMIN_TOKEN");
@@ -32,13 +30,19 @@ export function configFromEnv(env: Env): SluiceConfig<{ etherscan: UpstreamDefin
   };
 }
 
+/** An environment without the space that pasting brings, and without what is empty, which counts as unset. */
+export function tidyEnv(env: Env): Env {
+  const tidy = Object.entries(env).map(([name, value]) => [name, value?.trim()] as const);
+  return Object.fromEntries(tidy.filter(([, value]) => value !== undefined && value !== ""));
+}
+
 /** A shorter value would be found by chance in innocent text. */
 const SHORTEST_SECRET = 8;
 
 /** What an environment holds that is probably a secret: for redacting the errors of a configuration that fails. */
 export function secretsOfEnv(env: Env): string[] {
   return Object.entries(env)
-    .filter(([name]) => /KEY|TOKEN|SECRET|PASSWORD/i.test(name))
+    .filter(([name]) => /KEY|TOKEN|SECRET|PASSWORD/i.test(name) && !/_(GROUPS|SLICE)$/.test(name))
     .flatMap(([, value = ""]) => [value, ...value.split(/[\s,]+/)])
     .filter((value) => value.length >= SHORTEST_SECRET);
 }

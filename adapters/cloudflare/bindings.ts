@@ -29,6 +29,17 @@ export function findBindings(env: object): Bindings {
   };
 }
 
+const SIGNAL_FLAG = "enable_request_signal";
+
+/** What the Worker's compatibility flags lack. */
+export function flagWarnings(): string[] {
+  const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Readonly<Record<string, boolean>> } };
+  if (Cloudflare?.compatibilityFlags?.[SIGNAL_FLAG] !== false) return [];
+  return [
+    `Callers that have left are not seen, and keep their places and slots: add to wrangler.jsonc \`"compatibility_flags": ["${SIGNAL_FLAG}"]\`.`,
+  ];
+}
+
 function withoutLedger(hasKv: boolean): string {
   const why = hasKv
     ? "SLUICE_KV alone cannot keep one truth (it has no compare-and-set and takes a minute to spread)"

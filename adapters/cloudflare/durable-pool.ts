@@ -1,5 +1,7 @@
 import {
   type BucketState,
+  countDay,
+  EMPTY_HEAD,
   type ExchangeReply,
   type ExchangeRequest,
   isUnused,
@@ -22,7 +24,13 @@ const LIFE_VERSIONS = 2 ** 32;
 const FLUSH_MS = 5_000;
 const SWEEP_EVERY_MS = 86_400_000;
 
+/** Of what is stored; another one's rows are not read. Raise it with every change of the rows' shape. */
+const SHAPE = 1;
+/** What was granted and is unknown lies behind after this long: the horizon, and the longest usual window. */
+const REST_MS = 5_000;
+
 interface Stored {
+  readonly shape: typeof SHAPE;
   readonly head: PoolHead;
   readonly buckets: Record<string, BucketState>;
   readonly targets: Record<string, TargetState>;
@@ -44,22 +52,15 @@ export class DurablePool {
   #pieces = 0;
   #isDirty = false;
   #alarmAt = 0;
-  #sweptAt = 0;
+  #sweptAt: number;
 
-  constructor(storage: ObjectStorage) {
+  constructor(storage: ObjectStorage, now: number) {
     this.#storage = storage;
+    this.#sweptAt = now;
     storage.sql.exec("CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
-    const stored = this.#read();
+    const stored = this.#read(now);
     this.#mark = stored?.mark ?? 0;
-    if (stored === null) {
-      this.#pool = new MemoryPool();
-    } else {
-      const { head, buckets, targets } = stored;
-      this.#pool = new MemoryPool(
-        { buckets, targets },
-        { ...head, version: head.version + LIFE_VERSIONS, restUntil: Math.max(head.restUntil, stored.mark) },
-      );
-    }
+    this.#pool = stored === null ? new MemoryPool() : revive(stored);
   }
 
   exchange(request: ExchangeRequest, now: number): ExchangeReply {
@@ -102,21 +103,26 @@ export class DurablePool {
     return gone;
   }
 
-  #read(): Stored | null {
+  /** What is stored; null where nothing is. What cannot be read is said, and counts as lost. */
+  #read(now: number): Stored | null {
     const rows = this.#storage.sql.exec("SELECT name, value FROM state ORDER BY name").toArray() as Row[];
     const pieces = rows.filter(({ name }) => name.startsWith("piece"));
     if (pieces.length === 0) return null;
     this.#pieces = pieces.length;
     const text = pieces.map(({ value }) => value).join("");
     this.#size = text.length;
-    const stored = JSON.parse(text) as Stored;
-    const mark = rows.find(({ name }) => name === "mark");
-    return { ...stored, mark: Math.max(stored.mark, Number(mark?.value ?? 0)) };
+    const mark = Number(rows.find(({ name }) => name === "mark")?.value ?? 0);
+    const stored = parse(text);
+    if (stored !== null) return { ...stored, mark: Math.max(stored.mark, mark) };
+    console.error("sluice: the object's stored state is unreadable or of another version; it begins anew.");
+    const head = { ...EMPTY_HEAD, now, clock: now, restUntil: now + REST_MS };
+    return { shape: SHAPE, head, buckets: {}, targets: {}, mark };
   }
 
   #writeWhole(now: number): void {
     const { head, buckets, targets } = this.#pool;
     const stored: Stored = {
+      shape: SHAPE,
       head,
       buckets: Object.fromEntries(buckets),
       targets: Object.fromEntries(targets),
@@ -141,6 +147,28 @@ export class DurablePool {
     const upsert = "INSERT INTO state VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value";
     this.#storage.sql.exec(upsert, name, value);
   }
+}
+
+function parse(text: string): Stored | null {
+  try {
+    const stored = JSON.parse(text) as Partial<Stored> | null;
+    return stored?.shape === SHAPE ? (stored as Stored) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A new life of what was stored: nothing is granted before the mark, and what may have been granted up to it counts as used. */
+function revive({ head, buckets, targets, mark }: Stored): MemoryPool {
+  const lostMs = Math.max(0, mark - head.now);
+  const counted = Object.entries(buckets).map(([id, bucket]) => {
+    const lost = bucket.tat >= head.now ? Math.ceil((lostMs * bucket.limit) / 1_000) : 0;
+    return [id, { ...bucket, today: countDay(bucket.today, head.now, lost) }] as const;
+  });
+  return new MemoryPool(
+    { buckets: Object.fromEntries(counted), targets },
+    { ...head, version: head.version + LIFE_VERSIONS, restUntil: Math.max(head.restUntil, mark) },
+  );
 }
 
 interface Row extends Record<string, unknown> {

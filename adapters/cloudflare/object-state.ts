@@ -1,7 +1,6 @@
 /** What a Durable Object gets from its runtime, as far as the ledger needs it. */
 export interface ObjectState {
   readonly storage: ObjectStorage;
-  blockConcurrencyWhile<T>(run: () => Promise<T>): Promise<T>;
 }
 
 export interface ObjectStorage {

@@ -9,7 +9,7 @@ export class SluiceLedger extends DurableObject {
 
   constructor(ctx: ObjectState, env: unknown) {
     super(ctx, env);
-    this.#pool = new DurablePool(ctx.storage);
+    this.#pool = new DurablePool(ctx.storage, Date.now());
   }
 
   exchange(request: ExchangeRequest): ExchangeReply {

@@ -12,6 +12,7 @@ import {
   SluiceError,
   type SluiceEvent,
   type SluiceFactory,
+  tidyEnv,
   type Upstreams,
 } from "../../src/index.ts";
 import { sqliteLedger } from "../sqlite/index.ts";
@@ -53,7 +54,7 @@ export async function serve<U extends Upstreams>(
 ): Promise<Served<U>> {
   const { host = "127.0.0.1", port = 8787, state = ".sluice/state.db", env = process.env } = options;
   const log = options.log ?? ((line: string) => void process.stderr.write(`${line}\n`));
-  const parsed = typeof config === "function" ? config(env) : config;
+  const parsed = typeof config === "function" ? config(tidyEnv(env)) : config;
   // The configuration's secrets are known once it has been checked; its own warnings come without any.
   let redact = createRedactor([]);
   const ledger = sqliteLedger({ path: state });

@@ -1,6 +1,6 @@
-// Made by `npm run lua` from src/ledger and test/package/lua/host.lua (13bf6456cc046689). Not to be edited.
+// Made by `npm run lua` from src/ledger and test/package/lua/host.lua (dd911a80fc74789f). Not to be edited.
 /** The name by which Redis knows the script once it has seen it. */
-export const SCRIPT_SHA = "51a312bd6e13f309433eb429d1d8e2855577f2d2";
+export const SCRIPT_SHA = "3325f5bd5e4d1698aa83e7fd2ea204d81df6fdfc";
 export const SCRIPT: string = `local reducer = (function(...)
 local ____modules = {}
 local ____moduleCache = {}
@@ -2348,6 +2348,7 @@ end)()
 local ROWS, VERSIONS = KEYS[1], KEYS[2]
 local KEPT_MS = 45 * 86400000
 local SWEEP_EVERY, SWEEP_MAX = 1000, 20
+local DAY_MS = 86400000
 local ARRAYS = {}
 for name in ("free used failed recent suspicions leases retryAt"):gmatch("%a+") do ARRAYS[name] = true end
 local encode
@@ -2393,7 +2394,7 @@ local stored = redis.call("HMGET", ROWS, "head", "run")
 local head = stored[1] and cjson.decode(stored[1]) or reducer.EMPTY_HEAD
 local known, info = pcall(redis.call, "INFO", "server")
 local run = known and type(info) == "string" and info:match("run_id:(%w+)") or ""
-if stored[1] and stored[2] ~= run then
+if (stored[1] and stored[2] ~= run) or (not stored[1] and request.since > 0) then
 head.restUntil = math.max(now, head.now) + reducer.HORIZON_MS + request.terms.windowMs + request.terms.jitterMs
 end
 local seen = {}
@@ -2422,13 +2423,22 @@ redis.call("ZADD", VERSIONS, version, name)
 end
 local since = request.since < version and request.since or 0
 local changed = { b = {}, t = {} }
-for _, name in ipairs(redis.call("ZRANGEBYSCORE", VERSIONS, "(" .. string.format("%.17g", since), "+inf")) do
-local text = written[name] or redis.call("HGET", ROWS, name)
+local function tell(name, text)
 local kind = changed[name:sub(1, 1)]
-if text then kind[#kind + 1] = cjson.encode(name:sub(3)) .. ":" .. text end
+if text and name:sub(2, 2) == ":" then kind[#kind + 1] = cjson.encode(name:sub(3)) .. ":" .. text end
+end
+if since == 0 then
+local all = redis.call("HGETALL", ROWS)
+for i = 1, #all, 2 do tell(all[i], all[i + 1]) end
+else
+for _, name in ipairs(redis.call("ZRANGEBYSCORE", VERSIONS, "(" .. string.format("%.17g", since), "+inf")) do
+tell(name, written[name] or redis.call("HGET", ROWS, name))
+end
+end
+if not stored[1] or math.floor(now / DAY_MS) > math.floor(head.now / DAY_MS) then
+for _, key in ipairs(KEYS) do redis.call("PEXPIRE", key, KEPT_MS) end
 end
 if version % SWEEP_EVERY == 1 then
-for _, key in ipairs(KEYS) do redis.call("PEXPIRE", key, KEPT_MS) end
 for _, name in ipairs(redis.call("ZRANGE", VERSIONS, 0, SWEEP_MAX - 1)) do
 local row = not written[name] and read(name)
 if row and reducer.isUnused(nil, row, now) then

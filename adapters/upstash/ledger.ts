@@ -17,19 +17,23 @@ export interface UpstashLedgerOptions {
  * The ledger on Upstash Redis over HTTP: one request an exchange, under contention too. Throws `config_invalid` for a URL
  * or a token that cannot be; an exchange that the token does not allow rejects and says which variable to set.
  */
-export function upstashLedger({ url, token, ...options }: UpstashLedgerOptions): Ledger {
-  if (!/^https?:\/\/[^\s/]+\/?$/.test(url.trim())) {
+export function upstashLedger({ url: givenUrl, token: givenToken, ...options }: UpstashLedgerOptions): Ledger {
+  // What is pasted often brings a space or a line's end with it.
+  const [url, token] = [givenUrl.trim(), givenToken.trim()];
+  if (!/^https?:\/\/[^\s/]+\/?$/.test(url)) {
     throw new SluiceError(
       "config_invalid",
       `UPSTASH_REDIS_REST_URL: must be the REST URL of the database, such as https://name.upstash.io${url.startsWith("redis") ? ", not its redis:// one" : ""}.`,
     );
   }
-  if (token.trim() === "") {
+  if (token === "") {
     throw new SluiceError("config_invalid", "UPSTASH_REDIS_REST_TOKEN: set it to the database's REST token.");
   }
   const redis = new Redis({
-    url: url.trim(),
-    token: token.trim(),
+    url,
+    token,
+    // By then the pool has given up on the answer long since.
+    signal: () => AbortSignal.timeout(ABANDON_MS),
     // The pool decides when to try again; a client that waits in between would hold every call.
     retry: false,
     enableAutoPipelining: false,
@@ -53,9 +57,11 @@ export function upstashLedger({ url, token, ...options }: UpstashLedgerOptions):
   });
 }
 
+const ABANDON_MS = 3_000;
+
 /** What Upstash answers, with what to do about it. The client's errors repeat the whole command. */
 function explained(error: unknown, token: string): Error {
-  const text = (error instanceof Error ? error.message : String(error)).split(", command was:")[0] ?? "";
+  const text = `${(error instanceof Error ? error.message : String(error)).split(", command was:")[0] ?? ""}${codeOf(error)}`;
   const said = text.replaceAll(token, "…").slice(0, 200);
   if (/WRONGPASS|unauthori[sz]ed|invalid token|\b401\b/i.test(said)) {
     return new Error(`Upstash refuses the token (${said}): set UPSTASH_REDIS_REST_TOKEN to the database's REST token.`);
@@ -66,4 +72,10 @@ function explained(error: unknown, token: string): Error {
     );
   }
   return new Error(said, { cause: error instanceof Error ? error.name : undefined });
+}
+
+/** Why a connection failed, where the runtime tells (ECONNREFUSED, ENOTFOUND). */
+function codeOf(error: unknown): string {
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  return typeof cause === "object" && cause !== null && "code" in cause ? ` (${String(cause.code)})` : "";
 }

@@ -1,6 +1,6 @@
 import { createTokenSet, type Env, type JobReport, problem, SluiceError } from "../../src/index.ts";
 
-/** The path that `vercel.json` names under `crons`. */
+/** The path that `vercel.json` names under `crons`; a `basePath` does not move it. */
 export const CRON_PATH = "/-/cron";
 
 /**
@@ -11,15 +11,24 @@ export function createCron(
   env: Env,
   run: () => Promise<readonly JobReport[]>,
 ): (request: Request) => Promise<Response | null> {
-  const secret = env["CRON_SECRET"] ?? "";
+  const secret = env["CRON_SECRET"]?.trim() ?? "";
   const tokens = secret === "" ? null : createTokenSet([secret]);
   return async (request) => {
     if (new URL(request.url).pathname !== CRON_PATH) return null;
+    if (request.method !== "GET") {
+      return problem(
+        new SluiceError("method_not_allowed", "The jobs are run by GET.", { facts: { allow: ["GET"] } }),
+        "cron",
+      );
+    }
     if (tokens === null) return problem(new SluiceError("admin_only", UNSET, { status: 503 }), "cron");
     const presented = /^bearer +(.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
     if (!(await tokens.has(presented))) return problem(new SluiceError("admin_only", WRONG), "cron");
     const jobs = await run();
-    return Response.json({ jobs }, { status: jobs.every(({ ok }) => ok) ? 200 : 500 });
+    return Response.json(
+      { jobs },
+      { status: jobs.every(({ ok }) => ok) ? 200 : 500, headers: { "cache-control": "no-store" } },
+    );
   };
 }
 

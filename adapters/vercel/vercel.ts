@@ -1,13 +1,10 @@
 import {
-  createEventLog,
-  createRedactor,
-  createSluice,
+  deploy,
+  type Deployed,
   type Env,
   type Events,
-  refuseAll,
-  secretsOfEnv,
+  parseIsolates,
   type SluiceConfig,
-  SluiceError,
   type SluiceFactory,
   type Upstreams,
 } from "../../src/index.ts";
@@ -30,9 +27,7 @@ export interface VercelFunction {
   fetch(request: Request): Promise<Response>;
 }
 
-const ISOLATES = 10;
 const clock = functionClock(functionBackground);
-const FAILING = "The configuration throws an error; the function's log has it.";
 
 /**
  * The gateway as a Vercel function, on Node or Edge: `export default vercel(config)` in `api/sluice.ts`, with every path
@@ -43,10 +38,9 @@ export function vercel<U extends Upstreams>(
   config: SluiceConfig<U> | SluiceFactory<U>,
   options: VercelOptions = {},
 ): VercelFunction {
-  const env = options.env ?? environment();
   let handle: ((request: Request) => Promise<Response>) | undefined;
   const answer = (request: Request): Promise<Response> => {
-    handle ??= start(config, env, options);
+    handle ??= start(config, options);
     return handle(request);
   };
   return Object.assign((request: Request) => answer(request), { fetch: (request: Request) => answer(request) });
@@ -54,38 +48,25 @@ export function vercel<U extends Upstreams>(
 
 function start<U extends Upstreams>(
   config: SluiceConfig<U> | SluiceFactory<U>,
-  env: Env,
-  { isolates = ISOLATES, events }: VercelOptions,
+  { isolates, env = environment(), events }: VercelOptions,
 ): (request: Request) => Promise<Response> {
-  try {
-    const parsed = typeof config === "function" ? config(env) : config;
-    const { ledger, kv, warnings, secrets } = findStores(env, isolates, () => clock.now());
-    const redact = createRedactor(secrets);
-    const log = createEventLog(parsed, (line) => console.log(redact(line)));
-    const sluice = createSluice(parsed, {
-      ledger,
-      kv,
-      warnings,
+  const deployed: Deployed = deploy(config, {
+    env,
+    platform: (tidy) => ({
+      ...findStores(tidy, parseIsolates(isolates), clock),
+      isolates: parseIsolates(isolates),
       clock,
       background: functionBackground,
       transport: (request) => fetch(request),
       howToSet: (setting) => `vercel env add ${setting} production`,
-      events: {
-        emit(event) {
-          log.events.emit(event);
-          events?.emit(event);
-        },
-      },
-      report: log.report,
-    });
-    const cron = createCron(env, sluice.scheduled);
-    return async (request) => (await cron(request)) ?? sluice.fetch(request);
-  } catch (error) {
-    const known = error instanceof SluiceError ? error : new SluiceError("config_invalid", FAILING);
-    const redact = createRedactor(secretsOfEnv(env));
-    console.error(redact(`sluice: ${known.message} ${error === known ? "" : String(error)}`.trimEnd()));
-    return refuseAll(known, () => clock.random());
-  }
+    }),
+    events,
+    random: () => clock.random(),
+    print: (line) => console.log(line),
+    logName: "the function's log",
+  });
+  const cron = createCron(env, () => deployed.scheduled());
+  return async (request) => (await cron(request)) ?? deployed.fetch(request);
 }
 
 /** Absent in some edge runtimes. */

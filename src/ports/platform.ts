@@ -14,6 +14,8 @@ export interface Platform {
   readonly kv?: Kv | undefined;
   /** Absent where the process runs on between requests. */
   readonly background?: Background | undefined;
+  /** How many isolates there may be, for the time before the ledger has told (1). */
+  readonly isolates?: number | undefined;
   /** What the operator should know of this deployment: told as `config_warning` events at start. */
   readonly warnings?: readonly string[] | undefined;
   /** How a setting is set here, for messages: `wrangler secret put SLUICE_TOKENS`. Left out: as a variable of the process. */

@@ -51,6 +51,7 @@ const TOP_FILES = new Set([
   "src/index.ts",
   "src/judge.ts",
   "src/version.ts",
+  "src/deploy.ts",
   "src/env-config.ts",
   "src/event-log.ts",
 ]);

@@ -269,3 +269,13 @@ describe("a configuration", () => {
     expect(details.map((detail) => detail.startsWith(sentence))).toEqual([true]);
   });
 });
+
+test("without the flag that shows who has left: serves, and says which line to add", async () => {
+  const pool = await openPool(3);
+  const worker = await open({ compatibility_flags: [] }, pool.env);
+  expect((await ask(worker)).status).toBe(200);
+  const details = worker.events("config_warning").map(({ detail }) => String(detail));
+  expect(details).toHaveLength(1);
+  const [line = ""] = linesIn(details[0] ?? "");
+  expect(JSON.parse(`{${line}}`)).toEqual({ compatibility_flags: ["enable_request_signal"] });
+});

@@ -111,7 +111,7 @@ describe("examples/vercel", () => {
     expect((await ask(instance.url, balance(1))).status).toBe(200);
     await expect.poll(() => instance.output).toMatch(/"config_warning"/);
     expect(instance.output).toContain("`vercel integration add upstash`");
-    expect(instance.output).toContain("each takes 1/10 of half of every ceiling");
+    expect(instance.output).toContain("each instance spends 1/20 of every ceiling");
   });
 
   it.each([

@@ -7,6 +7,7 @@
 local ROWS, VERSIONS = KEYS[1], KEYS[2]
 local KEPT_MS = 45 * 86400000
 local SWEEP_EVERY, SWEEP_MAX = 1000, 20
+local DAY_MS = 86400000
 
 -- Numbers in full: cjson writes 14 digits, which is 0.1 ms of an epoch. An empty table is an array under these names.
 local ARRAYS = {}
@@ -60,11 +61,12 @@ local now = clock()
 
 local stored = redis.call("HMGET", ROWS, "head", "run")
 local head = stored[1] and cjson.decode(stored[1]) or reducer.EMPTY_HEAD
--- A server that was restarted, or a replica that took over, may have lost the last moments: all that was granted in
--- them must lie behind before anything is granted again. (A server that does not tell its run is trusted.)
+-- A server that was restarted, or a replica that took over, may have lost the last moments, and one whose keys were
+-- flushed or evicted has lost all: what was granted then must lie behind before anything is granted again. (A server
+-- that does not tell its run is trusted.)
 local known, info = pcall(redis.call, "INFO", "server")
 local run = known and type(info) == "string" and info:match("run_id:(%w+)") or ""
-if stored[1] and stored[2] ~= run then
+if (stored[1] and stored[2] ~= run) or (not stored[1] and request.since > 0) then
   head.restUntil = math.max(now, head.now) + reducer.HORIZON_MS + request.terms.windowMs + request.terms.jitterMs
 end
 
@@ -98,15 +100,25 @@ end
 -- A client that knows more than there is comes from another life of this store: it knows nothing of this one.
 local since = request.since < version and request.since or 0
 local changed = { b = {}, t = {} }
-for _, name in ipairs(redis.call("ZRANGEBYSCORE", VERSIONS, "(" .. string.format("%.17g", since), "+inf")) do
-  local text = written[name] or redis.call("HGET", ROWS, name)
+local function tell(name, text)
   local kind = changed[name:sub(1, 1)]
-  if text then kind[#kind + 1] = cjson.encode(name:sub(3)) .. ":" .. text end
+  if text and name:sub(2, 2) == ":" then kind[#kind + 1] = cjson.encode(name:sub(3)) .. ":" .. text end
+end
+if since == 0 then
+  -- Not by the set, which may have been evicted alone.
+  local all = redis.call("HGETALL", ROWS)
+  for i = 1, #all, 2 do tell(all[i], all[i + 1]) end
+else
+  for _, name in ipairs(redis.call("ZRANGEBYSCORE", VERSIONS, "(" .. string.format("%.17g", since), "+inf")) do
+    tell(name, written[name] or redis.call("HGET", ROWS, name))
+  end
 end
 
 -- Rows of keys that left the configuration go after a while, an operator's decision stays; an abandoned pool goes whole.
-if version % SWEEP_EVERY == 1 then
+if not stored[1] or math.floor(now / DAY_MS) > math.floor(head.now / DAY_MS) then
   for _, key in ipairs(KEYS) do redis.call("PEXPIRE", key, KEPT_MS) end
+end
+if version % SWEEP_EVERY == 1 then
   for _, name in ipairs(redis.call("ZRANGE", VERSIONS, 0, SWEEP_MAX - 1)) do
     local row = not written[name] and read(name)
     if row and reducer.isUnused(nil, row, now) then
