@@ -1,6 +1,6 @@
-// Made by `npm run lua` from src/ledger and test/package/lua/host.lua (dd911a80fc74789f). Not to be edited.
+// Made by `npm run lua` from src/ledger and test/package/lua/host.lua (a91c0498986ed818). Not to be edited.
 /** The name by which Redis knows the script once it has seen it. */
-export const SCRIPT_SHA = "3325f5bd5e4d1698aa83e7fd2ea204d81df6fdfc";
+export const SCRIPT_SHA = "96ce304c80130be1e79ecda8eab6d6c6e176c10c";
 export const SCRIPT: string = `local reducer = (function(...)
 local ____modules = {}
 local ____moduleCache = {}
@@ -1652,11 +1652,12 @@ now
 )
 end
 if item.observedLimit ~= nil then
+local epoch = item.standIn == true and -1 or item.epoch
 next = recalibrate(
 nil,
 next,
 terms,
-{stated = item.observedLimit, epoch = item.epoch},
+{stated = item.observedLimit, epoch = epoch},
 now
 )
 end

@@ -22,7 +22,7 @@ export function createUpstream<Call, Face extends object>(
   platform: Platform,
   emit: (event: SluiceEvent) => void,
 ): RunningUpstream<Call, Face> {
-  const { ledger, clock } = platform;
+  const { ledger, clock, isolates = 1 } = platform;
   const counts: CallCounts = { ok: 0, failed: 0, attempts: 0, refused: 0, inFlight: 0 };
   const redact = createRedactor(definition.secrets);
   const tell = (event: SluiceEvent) => {
@@ -30,7 +30,7 @@ export function createUpstream<Call, Face extends object>(
     emit(clean);
     definition.onEvent?.(clean);
   };
-  const pool = new Pool({ name, definition: definition as UpstreamDefinition, ledger, clock, emit: tell });
+  const pool = new Pool({ name, definition: definition as UpstreamDefinition, ledger, clock, isolates, emit: tell });
   const road = {
     pool,
     counts,

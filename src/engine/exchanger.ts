@@ -28,6 +28,8 @@ export interface ExchangerOptions {
   readonly ledger: Ledger;
   readonly terms: BucketTerms;
   readonly clock: Clock;
+  /** How many clients the ledger may have, until it tells. */
+  readonly isolates: number;
   /** Rows as they change, before → after. */
   onBucket(id: string, after: BucketState, before: BucketState | undefined): void;
   onTarget(id: string, after: TargetState, before: TargetState | undefined): void;
@@ -60,7 +62,7 @@ export class Exchanger {
   readonly buckets: Map<string, BucketState> = new Map();
   readonly targets: Map<string, TargetState> = new Map();
   demand: number = 0;
-  clients: number = 1;
+  clients: number;
   suspicions: readonly Suspicion[] = [];
   /** Whether an exchange costs a round trip. */
   isRemote: boolean = false;
@@ -88,6 +90,7 @@ export class Exchanger {
 
   constructor(options: ExchangerOptions) {
     this.#options = options;
+    this.clients = options.isolates;
     this.#client = Math.floor(options.clock.random() * 2 ** 48).toString(36);
   }
 
@@ -285,9 +288,8 @@ export class Exchanger {
       this.#outage.lengthen();
       return;
     }
-    const { pool, terms, clock } = this.#options;
+    const { terms, clock } = this.#options;
     this.#outage = new Outage({
-      pool,
       terms,
       clock,
       client: this.#client,

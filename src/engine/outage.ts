@@ -1,23 +1,22 @@
 import { gapAt } from "../ledger/bucket.ts";
-import { memoryLedger } from "../ledger/memory-ledger.ts";
+import { HORIZON_MS } from "../ledger/exchange.ts";
+import { MemoryPool } from "../ledger/memory-ledger.ts";
+import { sliceTerms, stagger } from "../ledger/slice-ledger.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { BucketTerms, Changes, ExchangeReply, Ledger, Settlement, Want } from "../ports/ledger.ts";
+import type { BucketTerms, Changes, ExchangeReply, Settlement, Want } from "../ports/ledger.ts";
 import type { BucketState } from "../ports/state.ts";
 
 /** While the store is down it is asked again this often at first, and at most this seldom. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 5_000;
-/** Part of our slice of the fleet that is spent meanwhile. */
-const SLICE_FACTOR = 0.5;
 
 export interface OutageOptions {
-  readonly pool: string;
   readonly client: string;
   readonly terms: BucketTerms;
   readonly clock: Clock;
   /** The ledger's time as the isolate knows it, epoch ms. */
   readonly ledgerNow: () => number;
-  /** The last number of clients that the store told. */
+  /** The last number of clients that the store told, or the number that there may be. */
   readonly clients: number;
   /** The isolate's own copy of the rows. */
   readonly seed: Changes;
@@ -30,7 +29,8 @@ export class Outage {
   /** By the isolate's clock, epoch ms. */
   readonly since: number;
   readonly #options: OutageOptions;
-  readonly #standIn: Ledger;
+  readonly #terms: BucketTerms;
+  readonly #standIn: MemoryPool;
   #retryAt: number;
   #waitMs = RETRY_MIN_MS;
   #sequence = 0;
@@ -40,18 +40,21 @@ export class Outage {
     this.#options = options;
     this.since = options.clock.now();
     this.#retryAt = this.since + this.#waitMs;
-    this.#standIn = memoryLedger(options.ledgerNow, this.#staggered(options.seed));
+    this.#terms = sliceTerms(options.terms, options.clients);
+    this.#standIn = new MemoryPool(options.clients > 1 ? this.#staggered(options.seed) : options.seed);
     this.#settled = options.settled;
   }
 
-  /** Isolates lose a store together: each begins at a random point of its slice's gap, or all would call at once. */
+  /**
+   * Isolates lose a store together: each begins at a random point of its slice's gap, or all would call at once; and
+   * only when the slots that others hold already lie behind.
+   */
   #staggered({ buckets, targets }: Changes): Changes {
     const { clock, ledgerNow } = this.#options;
-    const now = ledgerNow();
-    const slice = this.#slice();
+    const from = ledgerNow() + HORIZON_MS;
     const phase = (row: BucketState): BucketState => ({
       ...row,
-      tat: Math.max(row.tat, now + clock.random() * gapAt(row, slice, now)),
+      tat: Math.max(row.tat, from + clock.random() * gapAt(row, this.#terms, from)),
     });
     return { buckets: Object.fromEntries(Object.entries(buckets).map(([id, row]) => [id, phase(row)])), targets };
   }
@@ -69,13 +72,14 @@ export class Outage {
 
   /** What the stand-in grants, once it has heard what is new in `pending`. */
   exchange(want: readonly Want[], pending: readonly Settlement[]): ExchangeReply {
-    const { pool, client, clock } = this.#options;
+    const { client, clock, clients, ledgerNow } = this.#options;
+    const now = ledgerNow();
+    if (clients > 1) stagger(this.#standIn, { want }, this.#terms, now, () => clock.random());
     const settle = pending.slice(this.#settled).map(withoutMark);
     this.#settled = pending.length;
-    // A ledger in memory answers at once.
-    return this.#standIn.exchange(pool, {
+    const request = {
       id: `${client}:${++this.#sequence}`,
-      terms: this.#slice(),
+      terms: this.#terms,
       settle,
       want,
       arrived: 0,
@@ -83,22 +87,13 @@ export class Outage {
       leadMs: 0,
       skewMs: 0,
       dice: clock.random(),
-    }) as ExchangeReply;
+    };
+    return this.#standIn.exchange(request, now);
   }
 
   /** `count` pending settlements after the first `kept` were given up. */
   dropped(kept: number, count: number): void {
     this.#settled = Math.max(kept, this.#settled - count);
-  }
-
-  /**
-   * Terms by which every bucket is spent at our part f·N/M of its pace. The guard is widened, not the ceiling lowered:
-   * what the upstream states is measured by the true one.
-   */
-  #slice(): BucketTerms {
-    const { terms, clients } = this.#options;
-    const span = ((terms.windowMs + terms.jitterMs) * Math.max(1, clients)) / SLICE_FACTOR;
-    return { ...terms, jitterMs: span - terms.windowMs };
   }
 }
 

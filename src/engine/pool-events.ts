@@ -7,6 +7,7 @@ import type { SuspectedGroup } from "./suspected-group.ts";
 export class PoolEvents {
   readonly #tell: (event: EventBody) => void;
   readonly #suspected = new Set<string>();
+  #isDown = false;
 
   /** `emit` gets every event, stamped with the pool's name and the time by `now`, epoch ms. */
   constructor(upstream: string, now: () => number, emit: (event: SluiceEvent) => void) {
@@ -15,7 +16,8 @@ export class PoolEvents {
 
   bucket(id: string, after: BucketState, before: BucketState | undefined, now: number): void {
     const event = bucketEvent(id, after, before, now);
-    if (event !== null) this.#tell(event);
+    // While isolates know nothing of each other, each is somebody else to the others.
+    if (event !== null && !(this.#isDown && event.type === "foreign_use")) this.#tell(event);
   }
 
   target(id: string, after: TargetState, before: TargetState | undefined, now: number): void {
@@ -24,10 +26,12 @@ export class PoolEvents {
   }
 
   ledgerDown(cause: unknown): void {
+    this.#isDown = true;
     this.#tell({ type: "ledger_down", detail: cause instanceof Error ? cause.message : "unknown" });
   }
 
   ledgerUp(downMs: number): void {
+    this.#isDown = false;
     this.#tell({ type: "ledger_up", downMs });
   }
 

@@ -31,6 +31,8 @@ export interface PoolOptions {
   readonly definition: UpstreamDefinition;
   readonly ledger: Ledger;
   readonly clock: Clock;
+  /** How many isolates there may be, until the ledger tells. */
+  readonly isolates: number;
   readonly emit: (event: SluiceEvent) => void;
 }
 
@@ -73,6 +75,7 @@ export class Pool {
       ledger,
       clock,
       terms: definition.terms,
+      isolates: options.isolates,
       onBucket: (id, after, before) => {
         const now = this.exchanger.now();
         this.board.bucketChanged(id, now);

@@ -84,7 +84,9 @@ function settleBucket(bucket: BucketState, item: Settlement, moment: Moment): Bu
   let next = bucket;
   if (item.costDelta !== undefined) next = adjustCost(next, terms, { ...item, units: item.costDelta }, now);
   if (item.observedLimit !== undefined) {
-    next = recalibrate(next, terms, { stated: item.observedLimit, epoch: item.epoch }, now);
+    // Isolates that did not know of each other were refused: no sign of anybody else.
+    const epoch = item.standIn === true ? -1 : item.epoch;
+    next = recalibrate(next, terms, { stated: item.observedLimit, epoch }, now);
   }
   if (item.outcome === "ok" || item.outcome === "neutral") {
     next = raise({ ...next, gate: succeed(next.gate, item.at, now, 2 * terms.windowMs) }, terms, now);

@@ -52,7 +52,7 @@ export const SIZE_CASES: readonly SizeCase[] = [
       import { cloudflare } from "./adapters/cloudflare/index.ts";
       export { SluiceLedger } from "./adapters/cloudflare/index.ts";
       export default cloudflare(defineSluice((env) => ({ upstreams: { etherscan: etherscan({ keys: env.ETHERSCAN_KEYS }) } })));`,
-    ceiling: 44 * KB,
+    ceiling: 45 * KB,
     why: "etherscan + evm have 60 KB (DESIGN number 5), and evm is to come; unstorage is 4 KB of this",
   },
   {

@@ -42,6 +42,7 @@ export function createRig({ targets: count, halfIsOut, perSecond, stepMs }: RigO
     definition,
     ledger: memoryLedger(() => clock.now()),
     clock,
+    isolates: 1,
     emit: () => undefined,
   });
   const { targets } = definition;
