@@ -2,7 +2,6 @@ import type { DenoRuntime } from "./runtime.ts";
 
 /** A gateway, as the process that it runs in sees it. */
 export interface Resident {
-  /** Never throws. */
   scheduled(): Promise<unknown>;
   /** Lets requests under way end, and gives back what it holds. */
   stop(): Promise<void>;
@@ -24,7 +23,8 @@ export function enroll(runtime: DenoRuntime, resident: Resident): void {
 
 function registerCron(runtime: DenoRuntime): void {
   void runtime.cron?.(CRON, SCHEDULE, async () => {
-    for (const resident of residents) await resident.scheduled();
+    // One that could not start has nothing to run, and keeps no other from it.
+    for (const resident of residents) await resident.scheduled().catch(() => {});
   });
 }
 

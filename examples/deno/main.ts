@@ -1,0 +1,4 @@
+import { deno } from "sluice/deno";
+import config from "./sluice.config.ts";
+
+export default deno(config);
