@@ -1,4 +1,5 @@
 import type { Clock } from "../../../src/ports/clock.ts";
+import type { ExchangeRequest } from "../../../src/ports/ledger.ts";
 
 /** Milliseconds that an exchange with a store takes on top of what it takes anyhow, drawn anew for each. */
 export interface AddedDelay {
@@ -23,6 +24,8 @@ export interface Meter {
   /** Commands that the store has run, within scripts too; null where there are none. */
   readonly commands: number | null;
   readonly outages: number;
+  /** Slots that the ledger granted and nobody used: an instant that passed before its call could leave. */
+  readonly lapsed: number;
 }
 
 export interface Fleet {
@@ -37,6 +40,11 @@ export interface Sharer {
   readonly limiter: string;
   readonly store: string;
   open(site: Site): Promise<Fleet>;
+}
+
+/** How many of the slots that an exchange settles were not used. */
+export function lapsedIn({ settle }: ExchangeRequest): number {
+  return settle.filter(({ outcome }) => outcome === "unused").length;
 }
 
 /** The header that tells the upstream when a call left. */

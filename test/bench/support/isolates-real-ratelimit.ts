@@ -96,7 +96,7 @@ async function openFleet(
       const response = await fetch(urlOf(site.baseUrl, site.key, params), { headers });
       return isAnswer(await response.json());
     },
-    meter: async () => ({ decisions, trips: upstash.requests(), commands: await commands.count(), outages }),
+    meter: async () => ({ decisions, trips: upstash.requests(), commands: await commands.count(), outages, lapsed: 0 }),
     async close() {
       commands.close();
       await upstash.close();

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sandboxKeys, startSandbox } from "../../fixtures/sandbox-etherscan.ts";
 import { seededRandom } from "../../fixtures/seeded-random.ts";
 import { type AddedDelay, type Fleet, type Meter, SENT_AT, type Sharer } from "./isolates-real-course.ts";
-import { quantile } from "./quantile.ts";
 
 export interface RealCourse {
   readonly sharer: Sharer;
@@ -27,10 +26,11 @@ export interface RealRun {
   readonly trips: number;
   readonly commands: number | null;
   readonly outages: number;
+  readonly lapsed: number;
   /** Calls that ended without an answer. */
   readonly failed: number;
-  readonly p50: number;
-  readonly p95: number;
+  /** From arrival to answer, of the answered calls. */
+  readonly waits: readonly number[];
   /** By how much the delay from dispatch to being counted really varied, milliseconds. */
   readonly spreadMs: number;
 }
@@ -76,6 +76,25 @@ export async function runRow(course: RealCourse): Promise<RealRun> {
   } finally {
     await close();
   }
+}
+
+/** Several fleets that ran alike, as one. */
+export function addUp(runs: readonly RealRun[]): RealRun {
+  const sum = (of: (run: RealRun) => number): number => runs.reduce((total, run) => total + of(run), 0);
+  return {
+    served: sum((run) => run.served),
+    refused: sum((run) => run.refused),
+    excused: sum((run) => run.excused),
+    utilisation: sum((run) => run.utilisation) / runs.length,
+    decisions: sum((run) => run.decisions),
+    trips: sum((run) => run.trips),
+    commands: runs.some((run) => run.commands === null) ? null : sum((run) => run.commands ?? 0),
+    outages: sum((run) => run.outages),
+    lapsed: sum((run) => run.lapsed),
+    failed: sum((run) => run.failed),
+    waits: runs.flatMap((run) => run.waits),
+    spreadMs: Math.max(...runs.map((run) => run.spreadMs)),
+  };
 }
 
 interface Offered {
@@ -147,9 +166,9 @@ function figuresOf({ from, to, waits, failed, before, after }: Offered, received
     trips: after.trips - before.trips,
     commands: after.commands === null || before.commands === null ? null : after.commands - before.commands,
     outages: after.outages - before.outages,
+    lapsed: after.lapsed - before.lapsed,
     failed,
-    p50: quantile(waits, 0.5),
-    p95: quantile(waits, 0.95),
+    waits,
     spreadMs: spreadOf(delays),
   };
 }

@@ -10,7 +10,7 @@ import { startRedis } from "../../fixtures/redis-server.ts";
 import { startUpstash } from "../../fixtures/upstash-server.ts";
 import { bundleWorker, startWorkerd } from "../../fixtures/workerd.ts";
 import { commandsOf } from "./isolates-real-commands.ts";
-import { type Fleet, fromAfar, type Meter, SENT_AT, type Sharer, type Site } from "./isolates-real-course.ts";
+import { type Fleet, fromAfar, lapsedIn, type Meter, SENT_AT, type Sharer, type Site } from "./isolates-real-course.ts";
 import { isAnswer } from "./nine-keys.ts";
 
 const LIMITER = "sluice";
@@ -95,12 +95,13 @@ export const onDurableObject: Sharer = {
         return response.ok && isAnswer(body);
       },
       async meter() {
-        const sum = { decisions: 0, trips: 0, outages: 0 };
+        const sum = { decisions: 0, trips: 0, outages: 0, lapsed: 0 };
         const meters = workerd.urls.map(async (url) => (await (await fetch(`${url}meter`)).json()) as Meter);
-        for (const { decisions, trips, outages } of await Promise.all(meters)) {
+        for (const { decisions, trips, outages, lapsed } of await Promise.all(meters)) {
           sum.decisions += decisions;
           sum.trips += trips;
           sum.outages += outages;
+          sum.lapsed += lapsed;
         }
         return { ...sum, commands: null };
       },
@@ -113,9 +114,10 @@ export const onDurableObject: Sharer = {
 function openFleet(
   { key, baseUrl, isolates, addedDelay }: Site,
   connect: () => Ledger,
-): Pick<Fleet, "call" | "close"> & { spent(): Pick<Meter, "decisions" | "outages"> } {
+): Pick<Fleet, "call" | "close"> & { spent(): Pick<Meter, "decisions" | "outages" | "lapsed"> } {
   let decisions = 0;
   let outages = 0;
+  let lapsed = 0;
   const away = fromAfar(nodeClock, addedDelay);
   const fleet = Array.from({ length: isolates }, () => {
     const skewMs = (2 * Math.random() - 1) * CLOCK_SPREAD_MS;
@@ -126,6 +128,7 @@ function openFleet(
         ledger: {
           exchange(pool, request) {
             decisions++;
+            lapsed += lapsedIn(request);
             return away(() => ledger.exchange(pool, request));
           },
         },
@@ -144,7 +147,7 @@ function openFleet(
       await fleet[isolate]?.upstream.call("account", "balance", { address });
       return true;
     },
-    spent: () => ({ decisions, outages }),
+    spent: () => ({ decisions, outages, lapsed }),
     close: async () => void (await Promise.all(fleet.map(({ close }) => close()))),
   };
 }

@@ -3,9 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ensureCommand } from "../../fixtures/system-packages.ts";
 import type { AddedDelay, Sharer } from "./isolates-real-course.ts";
 import { ratelimitSharers } from "./isolates-real-ratelimit.ts";
-import { ISOLATES, JITTER_MS, LIMIT, type RealRun, runRow } from "./isolates-real-row.ts";
+import { addUp, ISOLATES, JITTER_MS, LIMIT, type RealRun, runRow } from "./isolates-real-row.ts";
 import { onDurableObject, onRedis, onUpstash } from "./isolates-real-sluice.ts";
 import { printTable } from "./print-table.ts";
+import { quantile } from "./quantile.ts";
 
 export interface RealSettings {
   /** Length of what is measured of each row. */
@@ -30,7 +31,9 @@ const UTILISATION_MIN = 0.92;
 const EXCHANGES_MAX = 1.4;
 /** Our isolates find the right pauses under contention within half a minute; a limiter learns nothing. */
 const [OUR_WARM_UP_MS, WARM_UP_MS] = [30_000, 10_000];
-/** Rows that run at once begin so far apart, so that their work does not fall together. */
+/** Fleets of a row of ours, each with its own bucket and store: one lost slot is 1 % of a single one's half minute. */
+const OUR_FLEETS = 3;
+/** Fleets that run at once begin so far apart, so that their work does not fall together. */
 const STAGGER_MS = 90;
 
 /** DESIGN number 2 on real stores and the machine's clock, beside the published limiter on the same store. */
@@ -43,17 +46,23 @@ export async function runForReal({ ms, only, json, seed }: RealSettings): Promis
     .filter((rows) => rows.length > 0);
   if (phases.length === 0) return;
   process.stdout.write(
-    `One bucket at ${LIMIT}/s, ${ISOLATES} isolates, real stores, real time: ${ms / 1_000} s a row after a warm-up. ` +
+    `One bucket at ${LIMIT}/s, ${ISOLATES} isolates, real stores, real time: ${ms / 1_000} s after a warm-up, ` +
+      `${OUR_FLEETS} fleets a row of ours, one a row of the limiter's. ` +
       `The upstream keeps a strict sliding log.\nOur isolates' clocks are wrong by up to 5 s, the limiter's are right. ` +
       `A call that its upstream refuses is over where a limiter let it go, and goes again with us.\n` +
+      `lapsed: slots that the ledger granted and whose instant passed unused. ` +
       `spread: by how much the delay from dispatch to being counted varied; ${JITTER_MS} ms are allowed for. In ` +
       `brackets: refused calls around which this machine took more; they are held against nobody.\n\n`,
   );
   const results: { row: Row; run: RealRun }[] = [];
   for (const rows of phases) {
     const runs = rows.map(async (row, i) => {
-      await sleep(i * STAGGER_MS);
-      return { row, run: await runRow({ ...row, warmUpMs: row.isOurs ? OUR_WARM_UP_MS : WARM_UP_MS, ms, seed }) };
+      const [count, warmUpMs] = row.isOurs ? [OUR_FLEETS, OUR_WARM_UP_MS] : [1, WARM_UP_MS];
+      const fleets = Array.from({ length: count }, async (_, fleet) => {
+        await sleep((i * count + fleet) * STAGGER_MS);
+        return runRow({ ...row, warmUpMs, ms, seed: 100 * seed + fleet });
+      });
+      return { row, run: addUp(await Promise.all(fleets)) };
     });
     results.push(...(await Promise.all(runs)));
   }
@@ -115,6 +124,7 @@ function print(results: readonly { row: Row; run: RealRun }[]): void {
     "commands/call",
     "p95 ms",
     "unanswered",
+    "lapsed",
     "spread ms",
     "target",
   ];
@@ -136,8 +146,9 @@ function print(results: readonly { row: Row; run: RealRun }[]): void {
       perCall(run.decisions, run).toFixed(2),
       perCall(run.trips, run).toFixed(2),
       run.commands === null ? "–" : perCall(run.commands, run).toFixed(1),
-      Number.isNaN(run.p95) ? "–" : run.p95.toFixed(0),
+      run.waits.length === 0 ? "–" : quantile(run.waits, 0.95).toFixed(0),
       String(run.failed),
+      row.isOurs ? String(run.lapsed) : "",
       run.spreadMs.toFixed(0),
       !row.isOurs ? "" : misses.length === 0 ? "met" : `missed: ${misses.join(", ")}`,
     ];
@@ -162,12 +173,15 @@ function print(results: readonly { row: Row; run: RealRun }[]): void {
 }
 
 function toRecord({ row, run }: { row: Row; run: RealRun }): object {
+  const { waits, ...figures } = run;
   return {
     limiter: row.sharer.limiter,
     store: row.sharer.store,
     addedDelayMs: row.addedDelay === null ? null : [row.addedDelay.minMs, row.addedDelay.maxMs],
     load: row.load,
-    ...run,
+    ...figures,
+    p50: quantile(waits, 0.5),
+    p95: quantile(waits, 0.95),
     ...(row.isOurs ? { misses: missesOf(row, run) } : {}),
   };
 }
