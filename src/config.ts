@@ -29,7 +29,19 @@ export type Env = Readonly<Record<string, string | undefined>>;
 /** A configuration for a runtime's environment. */
 export type SluiceFactory<U extends Upstreams = Upstreams> = (env: Env) => SluiceConfig<U>;
 
-/** Types a configuration; the same file serves every platform. */
+/**
+ * Types a configuration; the same file serves every platform.
+ *
+ * @example
+ * ```ts
+ * import { defineSluice, etherscan } from "@sluice/sluice";
+ *
+ * export default defineSluice((env) => ({
+ *   upstreams: { etherscan: etherscan({ keys: env.ETHERSCAN_KEYS }) },
+ *   callers: { tokens: env.SLUICE_TOKENS },
+ * }));
+ * ```
+ */
 export function defineSluice<U extends Upstreams>(factory: SluiceFactory<U>): SluiceFactory<U> {
   return factory;
 }

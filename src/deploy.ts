@@ -1,4 +1,4 @@
-import { type Env, type SluiceConfig, type SluiceFactory, type Upstreams } from "./config.ts";
+import type { Env, SluiceConfig, SluiceFactory, Upstreams } from "./config.ts";
 import { secretsOfEnv, tidyEnv } from "./env-config.ts";
 import { SluiceError } from "./errors.ts";
 import { createEventLog } from "./event-log.ts";

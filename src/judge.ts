@@ -24,6 +24,8 @@ export interface JudgedAnswer {
  * `request` holds what the call asked for (`{ module, action, chainid, … }`).
  *
  * ```ts
+ * import { judge } from "@sluice/sluice";
+ *
  * judge("etherscan", { status: 200, body: '{"status":"0","message":"No transactions found","result":[]}' });
  * // { class: "ok", scope: "request", reason: "nothing_found" }
  * ```

@@ -35,7 +35,31 @@ export interface Sluice<U extends Upstreams = Upstreams> {
   close(): Promise<void>;
 }
 
-/** Puts a configuration to work on a platform. Throws `config_invalid`. */
+/**
+ * Puts a configuration to work on a platform. Throws `config_invalid`.
+ *
+ * @example
+ * ```ts
+ * import { createSluice, etherscan } from "@sluice/sluice";
+ * import { memoryPlatform } from "@sluice/sluice/memory";
+ *
+ * const clock = {
+ *   now: Date.now,
+ *   random: Math.random,
+ *   after(ms: number, run: () => void) {
+ *     const timer = setTimeout(run, ms);
+ *     return () => clearTimeout(timer);
+ *   },
+ * };
+ * const sluice = createSluice(
+ *   { upstreams: { etherscan: etherscan({ keys: "key1,key2,key3" }) }, callers: "public" },
+ *   memoryPlatform({ clock, transport: fetch }),
+ * );
+ * const answer = await sluice.fetch(new Request("http://gateway/-/health"));
+ * console.assert(answer.ok);
+ * await sluice.close();
+ * ```
+ */
 export function createSluice<U extends Upstreams>(config: SluiceConfig<U>, platform: Platform): Sluice<U> {
   const { upstreams, callers, admin, cors, limits, basePath } = parseConfig(config);
   const { clock } = platform;

@@ -2,7 +2,7 @@
 export type DenoKvKey = readonly (string | number | bigint | boolean | Uint8Array)[];
 
 export interface DenoKvEntry {
-  readonly key: DenoKvKey;
+  readonly key: readonly unknown[];
   readonly value: unknown;
   readonly versionstamp: string;
 }

@@ -33,7 +33,7 @@ const LEAST_DRIVER_TTL_S = 60;
  * @example
  * ```ts
  * import { createStorage } from "unstorage";
- * import { unstorageKv } from "sluice/unstorage";
+ * import { unstorageKv } from "@sluice/sluice/unstorage";
  *
  * const kv = unstorageKv(createStorage());
  * await kv.setItem("gas:ethereum", { gwei: 12 }, { ttl: 30 });

@@ -74,6 +74,26 @@ export class MemoryPool implements PoolRows {
 /**
  * The ledger of one process: strongly consistent within it, forgotten with it. Answers at once.
  * `now` gives epoch milliseconds; `seed` are rows that every pool starts from.
+ *
+ * @example
+ * ```ts
+ * import { memoryLedger } from "@sluice/sluice";
+ *
+ * const ledger = memoryLedger(Date.now);
+ * const { leases } = await ledger.exchange("etherscan", {
+ *   id: "isolate:1",
+ *   terms: { limit: 3, windowMs: 1_000, jitterMs: 75, dailyStop: null, dailyPacing: false },
+ *   want: [{ n: 2, withinMs: 1_000, cost: 1, picks: [{ bucket: "b", target: "t", penaltyMs: 0 }] }],
+ *   settle: [],
+ *   arrived: 2,
+ *   since: 0,
+ *   leadMs: 0,
+ *   skewMs: 0,
+ *   dice: 0.5,
+ * });
+ * // Two calls, far enough apart that no second ever counts more than three.
+ * console.assert(leases.length === 2);
+ * ```
  */
 export function memoryLedger(now: () => number, seed: Changes = NO_CHANGES): Ledger {
   const pools = new Map<string, MemoryPool>();

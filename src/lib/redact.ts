@@ -19,6 +19,8 @@ const PUNCTUATION = "),.;:!}";
  *
  * @example
  * ```ts
+ * import { createRedactor } from "@sluice/sluice";
+ *
  * const redact = createRedactor(["s3cret-key"]);
  * redact("POST https://rpc.example/v2/s3cret-key failed"); // "POST https://rpc.example failed"
  * redact("Invalid key s3cret-key");                        // "Invalid key [baf2b3b3d5af]" (its fingerprint)

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type DenoKv, denoKvLedger, type DenoKvLedgerOptions } from "../../adapters/deno/index.ts";
+import { type DenoKv, type DenoKvKey, denoKvLedger, type DenoKvLedgerOptions } from "../../adapters/deno/index.ts";
 import type { ExchangeReply, ExchangeRequest, Ledger, Settlement, Want } from "../../src/ports/ledger.ts";
 import { openDenoKv } from "../fixtures/deno-kv.ts";
 import { plain } from "../fixtures/ledger-replay.ts";
@@ -158,7 +158,11 @@ describe("Deno KV's log of a pool", () => {
     for (let i = 0; i < 3; i++) await ask(ledger, { want: [at("t")] });
     const empty = async () => {
       const kv = await openKv();
-      for await (const { key } of kv.list({ prefix: [] })) await kv.atomic().delete(key).commit();
+      for await (const { key } of kv.list({ prefix: [] }))
+        await kv
+          .atomic()
+          .delete(key as DenoKvKey)
+          .commit();
     };
     await empty();
     expect((await ask(ledger)).version).toBe(1);

@@ -20,7 +20,10 @@ const DAILY_SHARE = 0.95;
  * A pool of Etherscan keys, v2 or a clone's.
  *
  * ```ts
- * etherscan({ keys: env.ETHERSCAN_KEYS, groups: "4-6;7,8" });
+ * import { etherscan } from "@sluice/sluice/etherscan";
+ *
+ * const pool = etherscan({ keys: "key1,key2,key3,key4,key5", groups: "1-2;4,5" });
+ * console.assert(pool.targets.length === 5);
  * ```
  * Throws `config_invalid`; the message names the option and what to write, and holds no key.
  */

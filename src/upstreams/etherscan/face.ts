@@ -10,7 +10,7 @@ export interface EtherscanFace {
    * Calls `module.action` on chain 1, or on `params.chainid`, and gives the answer's JSON as the upstream wrote it:
    * an explorer's `{ status, message, result }`, or a JSON-RPC answer for the proxy module.
    *
-   * ```ts
+   * ```ts ignore
    * await sluice.upstream("etherscan").call("account", "balance", { address: "0x…", tag: "latest" });
    * ```
    * Throws a SluiceError when the pool cannot get an answer.

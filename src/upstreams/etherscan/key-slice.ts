@@ -6,6 +6,8 @@ import { expandIndexes, type IndexRange, parseIndexList } from "../../lib/index-
  * nothing: all keys, since a service without a key serves nobody. Throws `config_invalid` for a spec it cannot read.
  *
  * ```ts
+ * import { applyKeySlice } from "@sluice/sluice";
+ *
  * applyKeySlice(["a", "b", "c"], "1,3"); // ["a", "c"]
  * ```
  */
@@ -19,6 +21,8 @@ export function applyKeySlice(keys: readonly string[], spec?: string): readonly 
  * A group of one is left out. Throws `config_invalid` for a key in two groups and a position beyond the pool.
  *
  * ```ts
+ * import { applyKeyGroups } from "@sluice/sluice";
+ *
  * applyKeyGroups(["a", "b", "c", "d", "e"], "1-2;4,5"); // [["a", "b"], ["d", "e"]]
  * ```
  */
