@@ -11,9 +11,9 @@ import { isLocked } from "./is-locked.ts";
 import type { DenoKv } from "./kv-types.ts";
 import { type ChangedRows, PoolLog } from "./pool-log.ts";
 
-/** The pause after the first conflict is up to this long, and doubles … */
-const PAUSE_MS = 2;
-/** … up to this. */
+/** After a try that met another's commit comes a pause of up to as long as that try took, then twice as long, at most … */
+const PAUSE_TRIES_MAX = 4;
+/** … times that, and at most this long: who keeps losing must not wait the longest. */
 const PAUSE_MAX_MS = 50;
 
 export interface DenoKvLedgerOptions {
@@ -37,12 +37,12 @@ export interface DenoKvLedgerOptions {
  * committed since; if somebody has, the copy takes in what is new and it is decided again, after a pause by chance. One
  * operation where nobody else writes, two where others do.
  *
- * Deno KV has no clock of its own: the time is that of the machine that is ahead. Whoever is behind follows it as soon
- * as it has seen a write of that machine's, so clocks that differ by more than `skewMs` may cost one window too many when
- * the machine that is ahead joins in, and with it a busy pool never loses track. Machines want a time server.
+ * Deno KV has no clock of its own: the time is that of the machine that is ahead, and whoever is behind follows it from the
+ * first of its writes on. What is left of the difference is charged (`skewMs`). Only when a machine that is ahead by more
+ * joins in while others are spending may one window hold too many calls. Keep clocks by a time server.
  *
- * Many isolates that exchange all the time conflict: on Deno Deploy, where a commit takes tens of milliseconds, expect some
- * dozens of exchanges a second for a pool. Every exchange of this object's is made in its turn.
+ * Isolates that exchange all the time are in each other's way: a pool can have about a thousand exchanges a second on one
+ * file, and on Deno Deploy, where a commit takes tens of milliseconds, some dozens.
  *
  * @example
  * ```ts
@@ -144,7 +144,8 @@ class Pool {
 
   async #commit<Answer>(decide: Decide<Answer>, until: number): Promise<Answer> {
     let cause: unknown;
-    for (let pause = PAUSE_MS; performance.now() < until; pause = Math.min(PAUSE_MAX_MS, 2 * pause)) {
+    for (let tries = 1; performance.now() < until; tries++) {
+      const from = performance.now();
       try {
         const done = await this.#try(decide);
         if (done !== null) return done.answer();
@@ -153,7 +154,8 @@ class Pool {
         if (!isLocked(error)) throw error;
         cause = error;
       }
-      await sleep(this.#random() * pause);
+      const pause = (performance.now() - from) * Math.min(tries, PAUSE_TRIES_MAX);
+      await sleep(this.#random() * Math.min(pause, PAUSE_MAX_MS));
     }
     const why = cause === undefined ? "other isolates wrote to the pool before us each time" : LOCKED;
     throw new Error(`Deno KV: no commit in ${this.#giveUpAfterMs} ms: ${why}`, { cause });

@@ -1,7 +1,5 @@
 /** Requests under way get this long to end when the server stops. */
 const STOP_AFTER_MS = 10_000;
-/** An answer counts as sent when Deno has it: to the client it is still under way. */
-const LINGER_MS = 250;
 
 /** Counts what is under way, so that a server can wait for it. */
 export class RequestsUnderWay {
@@ -15,13 +13,11 @@ export class RequestsUnderWay {
 
   /** Resolves when all have ended, those that come meanwhile included, or after ten seconds. */
   async end(): Promise<void> {
-    if (this.#underWay.size === 0) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<"late">((resolve) => (timer = setTimeout(() => resolve("late"), STOP_AFTER_MS)));
     while (this.#underWay.size > 0) {
       if ((await Promise.race([late, Promise.all(this.#underWay)])) === "late") break;
     }
     clearTimeout(timer);
-    await new Promise((resolve) => setTimeout(resolve, LINGER_MS));
   }
 }

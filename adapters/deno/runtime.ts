@@ -8,9 +8,10 @@ export interface DenoRuntime {
   /** Only with `--unstable-kv`. */
   openKv?(path?: string): Promise<DenoKv>;
   /** Only with `--unstable-cron`. */
-  cron?(name: string, schedule: string, handler: () => Promise<void>): Promise<void>;
+  cron?(name: string, schedule: string, options: { signal: AbortSignal }, handler: () => Promise<void>): Promise<void>;
   mkdir(path: string, options: { recursive: boolean }): Promise<void>;
   addSignalListener(signal: "SIGINT" | "SIGTERM", handler: () => void): void;
+  unrefTimer(id: number): void;
   exit(code: number): never;
 }
 
