@@ -50,8 +50,17 @@ const WINDOW_MS = 1_000;
 const UPSTREAM_MS = 20;
 const UPSTREAM_JITTER_MS = 50;
 
-/** A fleet on the machine's clock over real connections, with one bucket of a strict upstream of its own. */
-export async function runRow(course: RealCourse): Promise<RealRun> {
+/** A fleet that waits for its load, which is offered once. */
+export interface ReadyFleet {
+  run(): Promise<RealRun>;
+  close(): Promise<void>;
+}
+
+/**
+ * A fleet on the machine's clock over real connections, with one bucket of a strict upstream of its own. Started before
+ * any fleet has its load: isolates remember for long how slow a ledger was on a machine that is busy starting others.
+ */
+export async function startFleet(course: RealCourse): Promise<ReadyFleet> {
   const { sharer, addedDelay } = course;
   const [key = ""] = sandboxKeys(1, course.seed);
   const { sandbox, url, close } = await startSandbox({
@@ -60,9 +69,11 @@ export async function runRow(course: RealCourse): Promise<RealRun> {
     latency: (random) => UPSTREAM_MS + UPSTREAM_JITTER_MS * random(),
     logSize: Infinity,
   });
-  try {
-    const fleet = await sharer.open({ key, baseUrl: `${url}/v2/api`, isolates: ISOLATES, addedDelay });
-    try {
+  const fleet = await sharer.open({ key, baseUrl: `${url}/v2/api`, isolates: ISOLATES, addedDelay });
+  // A Worker's script is compiled when it is first asked for something.
+  await fleet.meter();
+  return {
+    async run() {
       const offered = await offer(fleet, course);
       const received = sandbox.requests.map(({ at, outcome, headers }) => ({
         at,
@@ -70,12 +81,12 @@ export async function runRow(course: RealCourse): Promise<RealRun> {
         delayMs: at - Number(headers[SENT_AT]),
       }));
       return figuresOf(offered, received);
-    } finally {
+    },
+    async close() {
       await fleet.close();
-    }
-  } finally {
-    await close();
-  }
+      await close();
+    },
+  };
 }
 
 /** Several fleets that ran alike, as one. */

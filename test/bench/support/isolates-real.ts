@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ensureCommand } from "../../fixtures/system-packages.ts";
 import type { AddedDelay, Sharer } from "./isolates-real-course.ts";
 import { ratelimitSharers } from "./isolates-real-ratelimit.ts";
-import { addUp, ISOLATES, JITTER_MS, LIMIT, type RealRun, runRow } from "./isolates-real-row.ts";
+import { addUp, ISOLATES, JITTER_MS, LIMIT, type ReadyFleet, type RealRun, startFleet } from "./isolates-real-row.ts";
 import { onDurableObject, onRedis, onUpstash } from "./isolates-real-sluice.ts";
 import { printTable } from "./print-table.ts";
 import { quantile } from "./quantile.ts";
@@ -55,19 +55,29 @@ export async function runForReal({ ms, only, json, seed }: RealSettings): Promis
       `brackets: refused calls around which this machine took more; they are held against nobody.\n\n`,
   );
   const results: { row: Row; run: RealRun }[] = [];
-  for (const rows of phases) {
-    const runs = rows.map(async (row, i) => {
-      const [count, warmUpMs] = row.isOurs ? [OUR_FLEETS, OUR_WARM_UP_MS] : [1, WARM_UP_MS];
-      const fleets = Array.from({ length: count }, async (_, fleet) => {
-        await sleep((i * count + fleet) * STAGGER_MS);
-        return runRow({ ...row, warmUpMs, ms, seed: 100 * seed + fleet });
-      });
-      return { row, run: addUp(await Promise.all(fleets)) };
-    });
-    results.push(...(await Promise.all(runs)));
-  }
+  for (const rows of phases) results.push(...(await runTogether(rows, ms, seed)));
   print(results);
   if (json !== null) await writeFile(json, `${JSON.stringify(results.map(toRecord), null, 2)}\n`);
+}
+
+async function runTogether(rows: readonly Row[], ms: number, seed: number): Promise<{ row: Row; run: RealRun }[]> {
+  const started: { row: Row; fleet: ReadyFleet }[] = [];
+  try {
+    for (const row of rows) {
+      const [count, warmUpMs] = row.isOurs ? [OUR_FLEETS, OUR_WARM_UP_MS] : [1, WARM_UP_MS];
+      for (let i = 0; i < count; i++) {
+        started.push({ row, fleet: await startFleet({ ...row, warmUpMs, ms, seed: 100 * seed + i }) });
+      }
+    }
+    const running = started.map(async ({ row, fleet }, i) => {
+      await sleep(i * STAGGER_MS);
+      return { row, run: await fleet.run() };
+    });
+    const runs = await Promise.all(running);
+    return rows.map((row) => ({ row, run: addUp(runs.filter((each) => each.row === row).map(({ run }) => run)) }));
+  } finally {
+    await Promise.all(started.map(({ fleet }) => fleet.close()));
+  }
 }
 
 /** What runs at the same time: ours in this process, ours in workerd, and the limiters a kind at a time. */
