@@ -42,6 +42,8 @@ const NO_CRON =
   'Deno.cron is not there, so the daily jobs do not run: start with --unstable-cron, or add "unstable": ["kv", "cron"] to deno.json.';
 /** Machines that share a database over the network keep their clocks by time servers. */
 const SKEW_MS = 10;
+/** So many isolates there may be on Deno Deploy, for the time before the ledger has told. */
+const ISOLATES = 10;
 
 interface Running extends Omit<Deployed, "close"> {
   /** `ended` resolves when the requests under way have ended. */
@@ -130,7 +132,7 @@ async function find(options: DenoOptions, runtime: DenoRuntime | undefined): Pro
   const env = options.env ?? environmentOf(runtime);
   const path = env["SLUICE_STATE"]?.trim() || undefined;
   const isShared = path === undefined ? env["DENO_DEPLOYMENT_ID"] !== undefined : /^https?:/.test(path);
-  return { runtime, env, kv: await openKv(runtime, path), isShared };
+  return { runtime, env, kv: await openKv(runtime, { path, isShared }), isShared };
 }
 
 function platformOf({ runtime, kv, isShared }: Found, peer: (request: Request) => string | undefined) {
@@ -140,6 +142,7 @@ function platformOf({ runtime, kv, isShared }: Found, peer: (request: Request) =
     clock: denoClock,
     transport: (request: Request) => fetch(request),
     warnings: runtime.cron === undefined ? [NO_CRON] : [],
+    isolates: isShared ? ISOLATES : 1,
     peer,
   };
 }

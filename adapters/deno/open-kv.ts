@@ -6,9 +6,12 @@ import type { DenoRuntime } from "./runtime.ts";
 
 /**
  * Opens the database that SLUICE_STATE names, or Deno's own: on Deno Deploy the project's, elsewhere one that Deno keeps for
- * the main module. Throws `config_invalid` that says what to do.
+ * the main module. `isShared`: other machines may use it too. Throws `config_invalid` that says what to do.
  */
-export async function openKv(runtime: DenoRuntime, path: string | undefined): Promise<DenoKv> {
+export async function openKv(
+  runtime: DenoRuntime,
+  { path, isShared }: { readonly path: string | undefined; readonly isShared: boolean },
+): Promise<DenoKv> {
   if (runtime.openKv === undefined) {
     throw new SluiceError(
       "config_invalid",
@@ -19,8 +22,8 @@ export async function openKv(runtime: DenoRuntime, path: string | undefined): Pr
   if (file !== null) await checkFile(runtime, file);
   try {
     const kv = await runtime.openKv(path);
-    // A file that cannot be written is told now, not by the first call.
-    await kv.atomic().set(["sluice", "opened"], Date.now()).commit();
+    // A file that cannot be written is told now, not by the first call. A database elsewhere may be away for a moment.
+    if (!isShared) await kv.atomic().set(["sluice", "opened"], Date.now()).commit();
     return kv;
   } catch (cause) {
     throw unusable(path ?? "Deno's own", cause);
