@@ -84,7 +84,7 @@ function platformOf(env: object, isolates: number, clock: Platform["clock"]): Om
           )
         : durableLedger(ledger, workerBackground),
     clock,
-    transport: (request) => fetch(request),
+    transport: (request, init) => fetch(request, init),
     background: workerBackground,
     kv: kv === null ? undefined : workersKv(kv, () => clock.now()),
     warnings,

@@ -5,6 +5,7 @@ import {
   type Events,
   type SluiceConfig,
   SluiceError,
+  type Platform,
   type SluiceFactory,
   type Upstreams,
 } from "../../src/index.ts";
@@ -135,12 +136,15 @@ async function find(options: DenoOptions, runtime: DenoRuntime | undefined): Pro
   return { runtime, env, kv: await openKv(runtime, { path, isShared }), isShared };
 }
 
-function platformOf({ runtime, kv, isShared }: Found, peer: (request: Request) => string | undefined) {
+function platformOf(
+  { runtime, kv, isShared }: Found,
+  peer: (request: Request) => string | undefined,
+): Omit<Platform, "events" | "report"> {
   return {
     ledger: denoKvLedger(kv, { skewMs: isShared ? SKEW_MS : 0 }),
     kv: denoKv(kv),
     clock: denoClock,
-    transport: (request: Request) => fetch(request),
+    transport: (request, init) => fetch(request, init),
     warnings: runtime.cron === undefined ? [NO_CRON] : [],
     isolates: isShared ? ISOLATES : 1,
     peer,

@@ -57,7 +57,7 @@ function start<U extends Upstreams>(
       isolates: parseIsolates(isolates),
       clock,
       background: functionBackground,
-      transport: (request) => fetch(request),
+      transport: (request, init) => fetch(request, init),
       howToSet: (setting) => `vercel env add ${setting} production`,
     }),
     events,

@@ -135,12 +135,11 @@ export class Exchanger {
 
   arrive(): void {
     this.#arrived++;
-    if (!this.isRemote) return;
     this.#recent = this.#faded() + 1;
     this.#recentAt = this.#options.clock.now();
   }
 
-  /** Calls per second that arrive here. Measured for a remote ledger alone: nobody asks otherwise. */
+  /** Calls per second that arrive here. */
   get rate(): number {
     return (this.#faded() * 1_000 * Math.LN2) / RATE_HALF_LIFE_MS;
   }
@@ -184,9 +183,10 @@ export class Exchanger {
   #call(request: ExchangeRequest): Answer {
     const { ledger, pool } = this.#options;
     try {
-      const answer = ledger.exchange(pool, request);
-      this.isRemote = answer instanceof Promise;
-      return answer;
+      const answer: unknown = ledger.exchange(pool, request);
+      this.isRemote = isThenable(answer);
+      // A foreign promise (a Durable Object's stub returns one) is none by its class.
+      return this.isRemote ? Promise.resolve(answer as Promise<ExchangeReply>) : (answer as ExchangeReply);
     } catch (cause) {
       return new Thrown(cause);
     }
@@ -246,7 +246,8 @@ export class Exchanger {
   #accept(request: ExchangeRequest, reply: ExchangeReply, start: number, done: Done): void {
     this.#rest();
     this.#forget(request);
-    this.#time.measure(start, this.#options.clock.now(), reply.now);
+    if (this.isRemote) this.#time.measure(start, this.#options.clock.now(), reply.now);
+    else this.#time.meet(start, reply.now);
     this.#since = reply.version;
     this.#recover();
     const taken = this.#take(reply);
@@ -364,4 +365,8 @@ export class Exchanger {
       this.#options.onTarget(id, row, before);
     }
   }
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

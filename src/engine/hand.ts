@@ -28,6 +28,11 @@ export class Hand {
     this.#slots.sort((a, b) => a.at - b.at);
   }
 
+  /** Puts slots back that were taken as due, in their order. */
+  keep(slots: readonly Slot[]): void {
+    if (slots.length > 0) this.#slots.unshift(...slots);
+  }
+
   /** Takes the first slot whose instant has come. */
   due(now: number): Slot | undefined {
     return this.nextAt <= now ? this.#slots.shift() : undefined;

@@ -78,6 +78,15 @@ export class LedgerTime {
     this.#back.add(Math.max(0, end + this.#offset - ledger));
   }
 
+  /** Enters an exchange that took no time: our clock showed `clock` and the ledger's `ledger`. */
+  meet(clock: number, ledger: number): void {
+    // Both read one clock, between whose ticks they may fall.
+    const apart = ledger - clock;
+    this.#offset = Math.abs(apart) <= GRAIN_MS ? 0 : apart;
+    this.#low = this.#high = this.#offset;
+    this.#boundedAt = clock;
+  }
+
   /** How long an answer is waited for before the exchange is repeated. */
   get timeoutMs(): number {
     if (this.#low === -Infinity) return TIMEOUT_MAX_MS;

@@ -17,6 +17,13 @@ const PREFETCH_FROM = 20;
 /** … asks for the slots of so much time to come, while there are calls that must wait anyhow. */
 const PREFETCH_MS = 300;
 /**
+ * A ledger that answers at once still costs more than the call (a transaction): where calls come this fast, one exchange
+ * serves those of the next moments too, which is less than a slot may be late.
+ */
+const BURST_FROM = 200;
+const BURST_MS = 10;
+const BURST_MAX = 24;
+/**
  * Who was refused a slot because all are taken asks again after a pause, since the timeline is full and others wait
  * too. It doubles with every refusal, shrinks with every slot, and is never longer than two turns of the whole fleet.
  */
@@ -73,7 +80,8 @@ export class Planner {
   /** Slots that it is worth holding for calls that have not come yet. */
   get ahead(): number {
     const { isRemote, rate } = this.#situation;
-    return isRemote && rate >= PREFETCH_FROM ? Math.ceil((rate * PREFETCH_MS) / 1_000) : 0;
+    if (!isRemote) return rate >= BURST_FROM ? Math.min(BURST_MAX, Math.ceil((rate * BURST_MS) / 1_000)) : 0;
+    return rate >= PREFETCH_FROM ? Math.ceil((rate * PREFETCH_MS) / 1_000) : 0;
   }
 
   /** Whether the ledger was ever heard: before that nobody knows how far away it is, and which slots can be used at all. */
@@ -147,7 +155,8 @@ export class Planner {
 
   #wants(group: Group, now: number): Wanted[] {
     const { first, jobs, latest } = group;
-    const count = Math.min(PICKS_MAX, jobs.length + this.ahead + PICKS_SPARE);
+    const { ahead } = this;
+    const count = Math.min(PICKS_MAX, jobs.length + ahead + PICKS_SPARE);
     let picks = this.#board.picks(first, count, now, latest);
     if (picks.length === 0 && first.tried.size > 0) {
       for (const job of jobs) job.relaxed = true;
@@ -156,9 +165,11 @@ export class Planner {
     if (picks.length === 0) return [];
     const ask = { withinMs: latest - now, cost: first.cost };
     const wants: Wanted[] = [{ want: { ...ask, n: Math.min(jobs.length, WANT_MAX), picks }, group }];
-    // A free place needs no slot in advance; one that is taken now will be free at an instant of its own.
-    const taken = this.ahead > 0 ? picks.filter((pick) => this.#isTaken(pick, now)) : [];
-    if (taken.length > 0) wants.push({ want: { ...ask, n: this.ahead, picks: taken }, group: null });
+    if (ahead === 0) return wants;
+    // Far away, a free place needs no slot in advance; one that is taken now will be free at an instant of its own.
+    const places = this.#situation.isRemote ? picks.filter((pick) => this.#isTaken(pick, now)) : picks;
+    const withinMs = this.#situation.isRemote ? ask.withinMs : BURST_MS;
+    if (places.length > 0) wants.push({ want: { ...ask, withinMs, n: ahead, picks: places }, group: null });
     return wants;
   }
 

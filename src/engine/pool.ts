@@ -248,17 +248,22 @@ export class Pool {
     this.#schedule();
   }
 
-  /** Gives each slot whose instant has come to the first call that can use it. */
+  /** Gives each slot whose instant has come to the first call that can use it. One leased in advance waits for it a little. */
   #fire(now: number): void {
+    const kept: Slot[] = [];
+    const keeps = this.exchanger.isRemote ? 0 : this.#planner.ahead;
     for (let slot = this.#hand.due(now); slot !== undefined; slot = this.#hand.due(now)) {
       const { to } = slot;
-      const job =
-        now - slot.at > LATE_MS
-          ? undefined
-          : this.#queue.take((waiting) => waiting.deadline >= now && this.board.accepts(waiting, to, now));
-      if (job === undefined) this.#giveBack(slot);
-      else job.resolve(slot);
+      const isLate = now - slot.at > LATE_MS;
+      const job = isLate
+        ? undefined
+        : this.#queue.take((waiting) => waiting.deadline >= now && this.board.accepts(waiting, to, now));
+      if (job !== undefined) job.resolve(slot);
+      else if (isLate || kept.length >= keeps) this.#giveBack(slot);
+      else kept.push(slot);
+      if (this.#queue.size === 0 && kept.length > 0) break;
     }
+    this.#hand.keep(kept);
   }
 
   /** Sees to the slots in hand and to the calls whose time is up; the rest is the planner's. */
@@ -339,7 +344,9 @@ export class Pool {
     if (this.#closed) return;
     const now = this.exchanger.now();
     let next = this.exchanger.unsettled && !this.exchanger.busy ? this.#settleAt : Infinity;
-    next = Math.min(next, this.#hand.nextAt, this.#planner.nextAt);
+    // A slot that is due already waits for a call until it is too late for it.
+    const handAt = this.#hand.nextAt > now ? this.#hand.nextAt : this.#hand.nextAt + LATE_MS + 1;
+    next = Math.min(next, handAt, this.#planner.nextAt);
     this.#expireAt = Infinity;
     if (this.#queue.size > 0) {
       for (const job of this.#queue.all()) this.#expireAt = Math.min(this.#expireAt, job.deadline);

@@ -38,7 +38,7 @@ export async function roundTrip(request: Request, options: RoundTripOptions): Pr
   const cancelTimer = clock.after(timeoutMs, () => end({ kind: "fault", reason: "timeout" }));
   signal?.addEventListener("abort", leave, { once: true });
   try {
-    const sent = send(new Request(request, { signal: abort.signal }), transport, maxResponseBytes);
+    const sent = send(request, abort.signal, transport, maxResponseBytes);
     const trip = await Promise.race([sent, ended]);
     // An answer was read to its end: to abort it has no effect, but costs as much as all the rest here.
     if (trip.kind !== "answer") abort.abort();
@@ -49,9 +49,14 @@ export async function roundTrip(request: Request, options: RoundTripOptions): Pr
   }
 }
 
-async function send(request: Request, transport: Transport, maxResponseBytes: number): Promise<RoundTrip> {
+async function send(
+  request: Request,
+  signal: AbortSignal,
+  transport: Transport,
+  maxResponseBytes: number,
+): Promise<RoundTrip> {
   try {
-    const response = await transport(request);
+    const response = await transport(request, { signal });
     const body = await readBounded(response, maxResponseBytes);
     if (body === null) return { kind: "too_large" };
     return { kind: "answer", status: response.status, headers: response.headers, body };

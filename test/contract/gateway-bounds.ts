@@ -82,7 +82,8 @@ export function describeBounds(open: OpenGateway, front: "ours" | "platform"): v
     test("targets that no client would write are not found, never a fault of ours", async () => {
       const gateway = await open();
       const targets = [
-        "//",
+        // Not every platform's own server survives it.
+        ...(front === "ours" ? ["//"] : []),
         "/%",
         "/%E0%A4%A",
         "/etherscan/%00",
@@ -92,9 +93,7 @@ export function describeBounds(open: OpenGateway, front: "ours" | "platform"): v
       ];
       for (const target of targets) {
         const answer = await sendRaw(gateway.url, rawRequest(target));
-        expect(`${target} → ${answer.split("\r\n")[0]}`).toMatch(
-          front === "ours" ? / → HTTP\/1\.1 (400|401|404|405)/ : / → HTTP\/1\.1 [24]/,
-        );
+        expect(`${target} → ${answer.split("\r\n")[0]}`).toMatch(/ → HTTP\/1\.1 (400|401|404|405)/);
       }
     });
 

@@ -38,7 +38,7 @@ async function setAndLeave(clock: string, name: string): Promise<void> {
   );
   while ((await whatOf(name)).length === 0) await sleep(5);
   client.leave();
-  await client.ended;
+  await client.answered;
 }
 
 describe("the timer of a request whose client has left", () => {

@@ -10,9 +10,11 @@ import { createSandbox, sandboxKeys } from "../fixtures/sandbox-etherscan.ts";
 function oddly(answer: (key: string) => Response, keys: number) {
   return createEngine({
     keys,
-    transport: (inner) => (request) => {
+    transport: (inner) => (request, init) => {
       const params = new URL(request.url).searchParams;
-      return params.get("module") === "odd" ? Promise.resolve(answer(params.get("apikey") ?? "")) : inner(request);
+      return params.get("module") === "odd"
+        ? Promise.resolve(answer(params.get("apikey") ?? ""))
+        : inner(request, init);
     },
   });
 }

@@ -133,9 +133,9 @@ function openFleet(
           },
         },
         clock: { ...nodeClock, now: () => nodeClock.now() + skewMs },
-        transport(request) {
+        transport(request, init) {
           request.headers.set(SENT_AT, String(Date.now()));
-          return fetch(request);
+          return fetch(request, init);
         },
         events: { emit: ({ type }) => void (outages += type === "ledger_down" ? 1 : 0) },
       },

@@ -74,7 +74,7 @@ export async function runForReal(contestants: readonly Contestant[], course: Cou
       const keys = ninePhases(course.ms / 2, course.seed);
       const { sandbox, url, close } = await startSandbox({ clock, keys, logSize: Infinity });
       try {
-        const transport: Transport = (request) => fetch(request);
+        const transport: Transport = (request, init) => fetch(request, init);
         return await run(contestant, course, { clock: realClock, sandbox, keys, baseUrl: `${url}/v2/api`, transport });
       } finally {
         await close();
