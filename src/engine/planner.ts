@@ -17,10 +17,10 @@ const PREFETCH_FROM = 20;
 /** … asks for the slots of so much time to come, while there are calls that must wait anyhow. */
 const PREFETCH_MS = 300;
 /**
- * A ledger that answers at once still costs more than the call (a transaction): where calls come this fast, one exchange
- * serves those of the next moments too, which is less than a slot may be late.
+ * An exchange costs more than a call, even one with a ledger that answers at once (a transaction): where calls come this
+ * fast, one serves those of the next moments too, for no longer than a slot may be late.
  */
-const BURST_FROM = 200;
+const BURST_FROM = 150;
 const BURST_MS = 10;
 const BURST_MAX = 24;
 /**
@@ -41,6 +41,8 @@ export interface Situation {
   readonly isRemote: boolean;
   /** Calls per second that arrive at this isolate. */
   readonly rate: number;
+  /** How far ahead of the ledger's now a slot must lie to be usable here. */
+  readonly leadMs: number;
   /** Clients of the ledger. */
   readonly clients: number;
   random(): number;
@@ -77,11 +79,16 @@ export class Planner {
     this.#situation = situation;
   }
 
-  /** Slots that it is worth holding for calls that have not come yet. */
+  /** Slots on taken places that it is worth holding for calls that have not come yet. */
   get ahead(): number {
     const { isRemote, rate } = this.#situation;
-    if (!isRemote) return rate >= BURST_FROM ? Math.min(BURST_MAX, Math.ceil((rate * BURST_MS) / 1_000)) : 0;
-    return rate >= PREFETCH_FROM ? Math.ceil((rate * PREFETCH_MS) / 1_000) : 0;
+    return isRemote && rate >= PREFETCH_FROM ? Math.ceil((rate * PREFETCH_MS) / 1_000) : 0;
+  }
+
+  /** Slots of this very moment that the calls of the next milliseconds will use. */
+  get burst(): number {
+    const { rate } = this.#situation;
+    return rate >= BURST_FROM ? Math.min(BURST_MAX, Math.ceil((rate * BURST_MS) / 1_000)) : 0;
   }
 
   /** Whether the ledger was ever heard: before that nobody knows how far away it is, and which slots can be used at all. */
@@ -155,8 +162,8 @@ export class Planner {
 
   #wants(group: Group, now: number): Wanted[] {
     const { first, jobs, latest } = group;
-    const { ahead } = this;
-    const count = Math.min(PICKS_MAX, jobs.length + ahead + PICKS_SPARE);
+    const { ahead, burst } = this;
+    const count = Math.min(PICKS_MAX, jobs.length + Math.max(ahead, burst) + PICKS_SPARE);
     let picks = this.#board.picks(first, count, now, latest);
     if (picks.length === 0 && first.tried.size > 0) {
       for (const job of jobs) job.relaxed = true;
@@ -165,11 +172,13 @@ export class Planner {
     if (picks.length === 0) return [];
     const ask = { withinMs: latest - now, cost: first.cost };
     const wants: Wanted[] = [{ want: { ...ask, n: Math.min(jobs.length, WANT_MAX), picks }, group }];
-    if (ahead === 0) return wants;
-    // Far away, a free place needs no slot in advance; one that is taken now will be free at an instant of its own.
-    const places = this.#situation.isRemote ? picks.filter((pick) => this.#isTaken(pick, now)) : picks;
-    const withinMs = this.#situation.isRemote ? ask.withinMs : BURST_MS;
-    if (places.length > 0) wants.push({ want: { ...ask, withinMs, n: ahead, picks: places }, group: null });
+    if (burst > 0) {
+      const withinMs = this.#situation.leadMs + BURST_MS;
+      wants.push({ want: { ...ask, withinMs, n: burst, picks }, group: null });
+    }
+    // A free place needs no slot in advance; one that is taken now will be free at an instant of its own.
+    const taken = ahead > 0 ? picks.filter((pick) => this.#isTaken(pick, now)) : [];
+    if (taken.length > 0) wants.push({ want: { ...ask, n: ahead, picks: taken }, group: null });
     return wants;
   }
 

@@ -107,6 +107,9 @@ export class Pool {
       get rate() {
         return exchanger.rate;
       },
+      get leadMs() {
+        return exchanger.wayMs;
+      },
       get clients() {
         return exchanger.clients;
       },
@@ -251,7 +254,7 @@ export class Pool {
   /** Gives each slot whose instant has come to the first call that can use it. One leased in advance waits for it a little. */
   #fire(now: number): void {
     const kept: Slot[] = [];
-    const keeps = this.exchanger.isRemote ? 0 : this.#planner.ahead;
+    const keeps = this.#planner.burst;
     for (let slot = this.#hand.due(now); slot !== undefined; slot = this.#hand.due(now)) {
       const { to } = slot;
       const isLate = now - slot.at > LATE_MS;
@@ -280,7 +283,7 @@ export class Pool {
     const accepts = (job: Job, slot: Slot) => this.board.accepts(job, slot.to, now);
     const { groups, spare } = matchSlots(this.#queue.all(), this.#hand.all(), accepts);
     // What was leased in advance stays for the calls to come.
-    this.#drop(spare.slice(this.#planner.ahead));
+    this.#drop(spare.slice(Math.max(this.#planner.ahead, this.#planner.burst)));
     const plan = this.#planner.plan(groups, now);
     for (const { jobs, error } of plan.refused) this.#refuse(jobs, error);
     return plan;
