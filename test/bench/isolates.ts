@@ -1,3 +1,4 @@
+import { asPrecise } from "./support/as-precise.ts";
 import { parseArgs } from "node:util";
 import { type FleetRun, runFleet, type StoreLatency } from "./support/isolates-fleet.ts";
 import { runForReal } from "./support/isolates-real.ts";
@@ -77,7 +78,7 @@ async function runVirtually(settings: Settings): Promise<void> {
   const rows = allRows().filter(({ name }) => name.includes(settings.only));
   process.stdout.write(
     `One ledger, a strict sliding-log upstream, virtual time. Load and utilisation are parts of ${LIMIT} calls/s a ` +
-      `bucket; (target) follows a figure, ! marks one that is missed. A safe spacing allows .930, with wide jitter .833.\n\n`,
+      `bucket; (target) follows a figure, ! marks one that is missed. A safe spacing allows .930, with wide jitter .833. Figures are compared as precisely as targets are stated.\n\n`,
   );
   const cells: string[][] = [];
   let missed = 0;
@@ -142,9 +143,9 @@ function toCells({ name, buckets, targets }: Row, run: FleetRun, ms: number): st
   const utilisation = (served * 1_000) / (LIMIT * buckets * ms);
   const each = exchanges / Math.max(1, served);
   const atMost = (value: number, target: number | undefined): string =>
-    target !== undefined && value > target ? " !" : "";
+    target !== undefined && asPrecise(value, target) > target ? " !" : "";
   const atLeast = (value: number, target: number | undefined): string =>
-    target !== undefined && value < target ? " !" : "";
+    target !== undefined && asPrecise(value, target) < target ? " !" : "";
   const aim = (target: number | undefined): string => (target === undefined ? "" : ` (${target})`);
   return [
     name,

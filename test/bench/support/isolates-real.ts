@@ -1,3 +1,4 @@
+import { asPrecise } from "./as-precise.ts";
 import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ensureCommand } from "../../fixtures/system-packages.ts";
@@ -112,9 +113,9 @@ const refusedShare = (run: RealRun): number => shareOf(run, run.refused - run.ex
 /** What a row of ours misses. */
 function missesOf({ load }: Row, run: RealRun): string[] {
   return [
-    ...(refusedShare(run) > REFUSED_MAX ? ["refused"] : []),
-    ...(load > 1 && run.utilisation < UTILISATION_MIN ? ["utilisation"] : []),
-    ...(perCall(run.decisions, run) > EXCHANGES_MAX ? ["exchanges"] : []),
+    ...(asPrecise(refusedShare(run), REFUSED_MAX) > REFUSED_MAX ? ["refused"] : []),
+    ...(load > 1 && asPrecise(run.utilisation, UTILISATION_MIN) < UTILISATION_MIN ? ["utilisation"] : []),
+    ...(asPrecise(perCall(run.decisions, run), EXCHANGES_MAX) > EXCHANGES_MAX ? ["exchanges"] : []),
     ...(run.outages > 0 ? ["outages"] : []),
   ];
 }
