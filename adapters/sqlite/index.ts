@@ -1,2 +1,2 @@
-export { sqliteLedger } from "./ledger.ts";
+export { sqliteLedger } from "./node-ledger.ts";
 export type { SqliteLedgerOptions } from "./ledger.ts";

@@ -1,4 +1,3 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
   type BucketState,
   type Changes,
@@ -13,6 +12,8 @@ import {
   type PoolRows,
   type TargetState,
 } from "../../src/index.ts";
+import type { OpenDatabase, SqliteDatabase } from "./database.ts";
+import { errorCode } from "./error-code.ts";
 import { openState, unusable } from "./open-state.ts";
 import { sameFile } from "./same-file.ts";
 import { whenFree } from "./when-free.ts";
@@ -24,13 +25,9 @@ export interface SqliteLedgerOptions {
   readonly now?: () => number;
 }
 
-/**
- * The ledger in one SQLite file, for any number of processes on one machine: each exchange is one immediate
- * transaction, so that it sees all earlier ones, and what it granted outlives the process. Answers at once.
- * Throws `config_invalid` when the file cannot be used.
- */
-export function sqliteLedger({ path, now = Date.now }: SqliteLedgerOptions): Ledger {
-  const database = openState(path);
+/** The ledger in one SQLite file, which each runtime opens with its own SQLite. Throws `config_invalid`. */
+export function ledgerOn(open: OpenDatabase, { path, now = Date.now }: SqliteLedgerOptions): Ledger {
+  const database = openState(open, path);
   const statements = prepare(database);
   const pools = new Map<string, PoolCopy>();
   const isSame = sameFile(path);
@@ -53,7 +50,7 @@ export function sqliteLedger({ path, now = Date.now }: SqliteLedgerOptions): Led
       }
     },
     sweep(pool: string): number {
-      const rows = statements.since.all(pool, 0) as unknown as Row[];
+      const rows = statements.since.all(pool, 0) as Row[];
       const unused = rows.filter(({ data }) => isUnused(JSON.parse(data) as BucketState | TargetState, now()));
       for (const { kind, id } of unused) statements.remove.run(pool, kind, id);
       return unused.length;
@@ -64,9 +61,7 @@ export function sqliteLedger({ path, now = Date.now }: SqliteLedgerOptions): Led
 
 /** Of the database, or of a row that is no JSON. */
 function isOfFile(error: unknown): boolean {
-  return (
-    error instanceof SyntaxError || (error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR")
-  );
+  return error instanceof SyntaxError || errorCode(error) !== undefined;
 }
 
 /**
@@ -101,7 +96,7 @@ class PoolCopy implements PoolRows {
     const stored = this.#statements.head.get(this.#pool) as { data: string } | undefined;
     const head: PoolHead = { ...EMPTY_HEAD, ...(stored === undefined ? {} : (JSON.parse(stored.data) as PoolHead)) };
     if (head.version < this.head.version) this.#forget();
-    for (const row of this.#statements.since.all(this.#pool, this.head.version) as unknown as Row[]) {
+    for (const row of this.#statements.since.all(this.#pool, this.head.version) as Row[]) {
       if (row.kind === "bucket") this.#buckets.set(row.id, JSON.parse(row.data) as BucketState);
       else this.#targets.set(row.id, JSON.parse(row.data) as TargetState);
     }
@@ -159,8 +154,8 @@ interface Row {
 
 type Statements = ReturnType<typeof prepare>;
 
-function prepare(database: DatabaseSync) {
-  const statement = (sql: string): StatementSync => database.prepare(sql);
+function prepare(database: SqliteDatabase) {
+  const statement = (sql: string) => database.prepare(sql);
   return {
     begin: statement("BEGIN IMMEDIATE"),
     commit: statement("COMMIT"),

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { SluiceError } from "../../src/index.ts";
+import type { OpenDatabase, SqliteDatabase } from "./database.ts";
 import { isBusy, whenFree } from "./when-free.ts";
 
 /** The layout of the file; a file of another layout is refused, never rewritten. */
@@ -21,17 +21,16 @@ const TABLES = `
  * Opens the state file, and makes it when there is none. Throws `config_invalid` for anything but a sound file of this
  * layout, and leaves what it found as it was.
  */
-export function openState(path: string): DatabaseSync {
+export function openState(open: OpenDatabase, path: string): SqliteDatabase {
   try {
     if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true });
-    return whenFree(() => open(path));
+    return whenFree(() => prepare(open(path), path));
   } catch (cause) {
     throw cause instanceof SluiceError ? cause : unusable(path, cause);
   }
 }
 
-function open(path: string): DatabaseSync {
-  const database = new DatabaseSync(path, { timeout: 0 });
+function prepare(database: SqliteDatabase, path: string): SqliteDatabase {
   try {
     const made = isNew(database, path);
     if (!made) check(database);
@@ -57,7 +56,7 @@ export function unusable(path: string, cause: unknown): SluiceError {
 }
 
 /** Reads only: a file that is not ours stays as it is, down to its journal mode. */
-function isNew(database: DatabaseSync, path: string): boolean {
+function isNew(database: SqliteDatabase, path: string): boolean {
   const { user_version: layout } = database.prepare("PRAGMA user_version").get() as { user_version: number };
   if (layout > LAYOUT) {
     throw new SluiceError(
@@ -77,7 +76,7 @@ function isNew(database: DatabaseSync, path: string): boolean {
 }
 
 /** A damaged page or row is told at the start, not by the first call that needs it. */
-function check(database: DatabaseSync): void {
+function check(database: SqliteDatabase): void {
   const { quick_check: verdict } = database.prepare("PRAGMA quick_check(1)").get() as { quick_check: string };
   if (verdict !== "ok") throw new Error(verdict);
   const broken = database.prepare("SELECT pool, id FROM rows WHERE NOT json_valid(data) LIMIT 1").get();

@@ -1,3 +1,5 @@
+import { errorCode } from "./error-code.ts";
+
 /** How long a process waits for others' exchanges (each takes well under a millisecond). */
 const BUSY_MS = 1_000;
 const PAUSE_MS = 1;
@@ -23,6 +25,5 @@ export function whenFree<T>(run: () => T): T {
 }
 
 export function isBusy(error: unknown): boolean {
-  if (!(error instanceof Error && "errcode" in error && typeof error.errcode === "number")) return false;
-  return (error.errcode & 0xff) === BUSY;
+  return ((errorCode(error) ?? 0) & 0xff) === BUSY;
 }
