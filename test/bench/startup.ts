@@ -16,7 +16,7 @@ const TARGET_MS = 10;
  * DESIGN number 5: how much longer a Worker with the gateway takes from workerd's start to its first answer than an
  * empty one, in paired spawns. `npm run bench -- startup [pairs]`
  */
-export async function run([pairs = "15"]: string[]): Promise<void> {
+export async function run([pairs = "40"]: string[]): Promise<void> {
   const bindings = {
     ledger: "SluiceLedger",
     kv: true,
