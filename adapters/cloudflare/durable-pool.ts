@@ -35,6 +35,7 @@ interface Stored {
   readonly buckets: Record<string, BucketState>;
   readonly targets: Record<string, TargetState>;
   readonly mark: number;
+  readonly sweptAt: number;
 }
 
 /**
@@ -56,10 +57,10 @@ export class DurablePool {
 
   constructor(storage: ObjectStorage, now: number) {
     this.#storage = storage;
-    this.#sweptAt = now;
     storage.sql.exec("CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
     const stored = this.#read(now);
     this.#mark = stored?.mark ?? 0;
+    this.#sweptAt = stored?.sweptAt ?? now;
     this.#pool = stored === null ? new MemoryPool() : revive(stored);
   }
 
@@ -116,7 +117,7 @@ export class DurablePool {
     if (stored !== null) return { ...stored, mark: Math.max(stored.mark, mark) };
     console.error("sluice: the object's stored state is unreadable or of another version; it begins anew.");
     const head = { ...EMPTY_HEAD, now, clock: now, restUntil: now + REST_MS };
-    return { shape: SHAPE, head, buckets: {}, targets: {}, mark };
+    return { shape: SHAPE, head, buckets: {}, targets: {}, mark, sweptAt: now };
   }
 
   #writeWhole(now: number): void {
@@ -127,6 +128,7 @@ export class DurablePool {
       buckets: Object.fromEntries(buckets),
       targets: Object.fromEntries(targets),
       mark: this.#mark,
+      sweptAt: this.#sweptAt,
     };
     const text = JSON.stringify(stored);
     const count = Math.max(1, Math.ceil(text.length / PIECE_MAX));

@@ -29,7 +29,7 @@ export interface RedisLedgerOptions {
 export function redisLedger({ connection, prefix = "sluice", now, close }: RedisLedgerOptions): Ledger {
   return {
     async exchange(pool: string, request: ExchangeRequest): Promise<ExchangeReply> {
-      const keys = [`${prefix}:{${pool}}:rows`, `${prefix}:{${pool}}:versions`];
+      const keys = [`${prefix}:${SHAPE}:{${pool}}:rows`, `${prefix}:${SHAPE}:{${pool}}:versions`];
       const args = ["2", ...keys, JSON.stringify(request), ...(now === undefined ? [] : [String(now())])];
       const answer = await evaluate(connection, args);
       return parseAnswer(answer);
@@ -37,6 +37,9 @@ export function redisLedger({ connection, prefix = "sluice", now, close }: Redis
     ...(close === undefined ? {} : { close }),
   };
 }
+
+/** Of the rows; another one's keys are let be, and go by themselves. Raise it with every change of the rows' shape. */
+const SHAPE = "v1";
 
 async function evaluate(connection: RedisConnection, args: string[]): Promise<unknown> {
   try {

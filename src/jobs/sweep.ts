@@ -6,7 +6,7 @@ export function sweepJob(ledger: Ledger, pools: readonly string[]): Job {
   return {
     name: "sweep",
     async run() {
-      if (ledger.sweep === undefined) return "the store sweeps by itself";
+      if (ledger.sweep === undefined) return "left to the store";
       let rows = 0;
       for (const pool of pools) rows += await ledger.sweep(pool);
       return `${rows} rows forgotten`;

@@ -63,7 +63,7 @@ describe("a Redis that loses what it holds", () => {
         dice: 0.5,
         ...more,
       });
-    return { redis, ask, rows: `${prefix}:{pool}:rows`, versions: `${prefix}:{pool}:versions` };
+    return { redis, ask, rows: `${prefix}:v1:{pool}:rows`, versions: `${prefix}:v1:{pool}:versions` };
   };
 
   it("rests when its keys were flushed: what it had granted is under way", async () => {

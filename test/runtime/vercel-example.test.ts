@@ -93,7 +93,7 @@ describe("examples/vercel", () => {
     expect((await ask(url, CRON_PATH, OPERATOR)).status).toBe(401);
     expect((await fetch(url + CRON_PATH)).status).toBe(401);
     expect(await (await ask(url, CRON_PATH, CRON)).json()).toEqual({
-      jobs: [{ job: "sweep", ok: true, detail: "the store sweeps by itself" }],
+      jobs: [{ job: "sweep", ok: true, detail: "left to the store" }],
     });
   });
 
