@@ -28,15 +28,15 @@ export function workerClock(background: Background): WorkerClock {
     if (timers.delete(timer)) timer.run();
   };
 
-  /** Arms it in the request that is under way, which `end` lets go. */
-  const arm = (timer: Timer, end: () => void): void => {
+  /** Arms it in the request that is under way, which `end` lets go. Gives the handle. */
+  const arm = (timer: Timer, end: () => void, armed: (handle: ReturnType<typeof setTimeout>) => void): void => {
     const ring = (): void => {
       // The clock has the last word: it may have stood still while the timer ran down.
-      if (timers.has(timer) && now() < timer.dueAt) return arm(timer, end);
+      if (timers.has(timer) && now() < timer.dueAt) return arm(timer, end, armed);
       end();
       run(timer);
     };
-    setTimeout(ring, Math.min(Math.max(0, Math.ceil(timer.dueAt - now())), TIMER_MAX_MS));
+    armed(setTimeout(ring, Math.min(Math.max(0, Math.ceil(timer.dueAt - now())), TIMER_MAX_MS)));
   };
 
   const look = (): void => {
@@ -54,10 +54,13 @@ export function workerClock(background: Background): WorkerClock {
       let end = (): void => {};
       timers.add(timer);
       background.waitUntil(new Promise<void>((resolve) => (end = resolve)));
-      arm(timer, end);
+      let handle: ReturnType<typeof setTimeout> | undefined;
+      arm(timer, end, (armed) => (handle = armed));
       return () => {
-        // Not clearTimeout: it may be another request's by now.
-        if (timers.delete(timer)) end();
+        if (!timers.delete(timer)) return;
+        // Without effect on the timer of another request, which then finds nothing to run.
+        clearTimeout(handle);
+        end();
       };
     },
     watch(): () => void {

@@ -62,6 +62,8 @@ export class Pool {
   /** No waiting call's time is up before this. */
   #expireAt = Infinity;
   #cancelTimer: (() => void) | null = null;
+  /** When the timer fires, by the isolate's own clock. */
+  #timerAt = Infinity;
   #pumping = false;
   #again = false;
   #closed = false;
@@ -211,7 +213,7 @@ export class Pool {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#cancelTimer?.();
+    this.#disarm();
     this.#refuse(this.#queue.all(), closing());
     // Gives back what is in hand; an exchange under way may bring more, which its end gives back.
     this.#pump();
@@ -342,9 +344,7 @@ export class Pool {
   }
 
   #schedule(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = null;
-    if (this.#closed) return;
+    if (this.#closed) return this.#disarm();
     const now = this.exchanger.now();
     let next = this.exchanger.unsettled && !this.exchanger.busy ? this.#settleAt : Infinity;
     // A slot that is due already waits for a call until it is too late for it.
@@ -355,7 +355,24 @@ export class Pool {
       for (const job of this.#queue.all()) this.#expireAt = Math.min(this.#expireAt, job.deadline);
     }
     next = Math.min(next, this.#expireAt + 1);
-    if (next === Infinity) return;
-    this.#cancelTimer = this.#options.clock.after(Math.max(0, next - now), () => this.#pump());
+    if (next === Infinity) return this.#disarm();
+    const { clock } = this.#options;
+    const ms = Math.max(0, next - now);
+    const at = clock.now() + ms;
+    // One that fires too soon does no harm, and a timer costs as much as a call.
+    if (this.#timerAt <= at) return;
+    this.#disarm();
+    this.#timerAt = at;
+    this.#cancelTimer = clock.after(ms, () => {
+      this.#cancelTimer = null;
+      this.#timerAt = Infinity;
+      this.#pump();
+    });
+  }
+
+  #disarm(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#timerAt = Infinity;
   }
 }
