@@ -1,4 +1,6 @@
 export type { AttemptTrace, CallOptions, CallResult, Priority } from "./engine/call.ts";
+export { defineUpstream } from "./engine/define-upstream.ts";
+export type { UpstreamOptions } from "./engine/define-upstream.ts";
 export type { UpstreamDefinition } from "./engine/definition.ts";
 export { defineProtocol } from "./engine/protocol.ts";
 export type { Answer, InboundRequest, Protocol, ProtocolRoute } from "./engine/protocol.ts";
@@ -23,6 +25,7 @@ export { memoryLedger, MemoryPool } from "./ledger/memory-ledger.ts";
 export { countDay } from "./ledger/window.ts";
 export { createRedactor } from "./lib/redact.ts";
 export { fingerprint } from "./lib/fingerprint.ts";
+export { retryAfterMs } from "./lib/retry-after.ts";
 export { isUnused } from "./ledger/unused.ts";
 export { sliceLedger } from "./ledger/slice-ledger.ts";
 export type { Background } from "./ports/background.ts";

@@ -1,3 +1,6 @@
+export { workerBackground } from "./background.ts";
+export { workerClock } from "./clock.ts";
+export type { WorkerClock } from "./clock.ts";
 export { cloudflare } from "./cloudflare.ts";
 export type { CloudflareOptions, CloudflareWorker } from "./cloudflare.ts";
 export { durableLedger } from "./durable-ledger.ts";
