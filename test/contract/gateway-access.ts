@@ -28,7 +28,10 @@ async function openGuarded(open: OpenGateway): Promise<GatewayClient> {
 }
 
 /** Who is let in. */
-export function describeAccess(open: OpenGateway, seesPeers: boolean): void {
+export function describeAccess(
+  open: OpenGateway,
+  { seesPeers, seesTargetHost }: { readonly seesPeers: boolean; readonly seesTargetHost: boolean },
+): void {
   describe("with tokens", () => {
     test("nobody calls without one, this machine's programs included", async () => {
       const gateway = await openGuarded(open);
@@ -117,7 +120,9 @@ export function describeAccess(open: OpenGateway, seesPeers: boolean): void {
           expect(`${JSON.stringify(headers)} ${path}: ${answer}`).toMatch(/: HTTP\/1\.1 403 [^]*web page/);
         }
       }
-      expect(await sendRaw(url, rawRequest("http://evil.example/-/stats"))).toMatch(/^HTTP\/1\.1 403 /);
+      // No page can make a browser send such a target to a server with another Host.
+      const elsewhere = rawRequest("http://evil.example/-/stats", seesTargetHost ? {} : { Host: "evil.example" });
+      expect(await sendRaw(url, elsewhere)).toMatch(/^HTTP\/1\.1 403 /);
       expect(pool.sandbox.counts().total.received).toBe(0);
     });
 

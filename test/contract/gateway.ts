@@ -17,6 +17,8 @@ export interface GatewayContractOptions {
   readonly front?: "ours" | "platform";
   /** Whether the platform tells the gateway that a client has left (true). */
   readonly seesLeaving?: boolean;
+  /** Whether the platform's server heeds the host in a request's target, as it should, and not only the header (true). */
+  readonly seesTargetHost?: boolean;
 }
 
 /**
@@ -28,7 +30,7 @@ export interface GatewayContractOptions {
 export function gatewayContract(
   name: string,
   start: StartGateway,
-  { seesPeers = true, front = "ours", seesLeaving = true }: GatewayContractOptions = {},
+  { seesPeers = true, front = "ours", seesLeaving = true, seesTargetHost = true }: GatewayContractOptions = {},
 ): void {
   const open = createOpener(start, seesPeers);
   describe(`gateway on ${name}`, () => {
@@ -37,6 +39,6 @@ export function gatewayContract(
     if (seesLeaving) describeLeaving(open, front);
     describeBounds(open, front);
     describeOperations(open);
-    describeAccess(open, seesPeers);
+    describeAccess(open, { seesPeers, seesTargetHost });
   });
 }

@@ -1,0 +1,4 @@
+import { bun } from "sluice/bun";
+import config from "./sluice.config.ts";
+
+export default bun(config);
