@@ -7,6 +7,8 @@ const WEIGHT = 1 / 8;
 const TIMEOUT_DEVIATIONS = 4;
 /** A slot must lie so many deviations beyond the usual way back to be usable when the reply arrives. */
 const LEAD_DEVIATIONS = 2;
+/** From a ledger so near a slot of this very moment arrives in time: it may be later than this. */
+const NEAR_MS = 4;
 /** How far two clocks that are kept by time servers drift apart in a millisecond: 20 ppm. */
 const DRIFT = 0.00002;
 /** Clocks tell whole milliseconds. */
@@ -97,7 +99,8 @@ export class LedgerTime {
 
   /** How far ahead a slot must lie, seen from the ledger, to be usable when the reply arrives. */
   get leadMs(): number {
-    return this.#back.mean + LEAD_DEVIATIONS * this.#back.deviation;
+    const lead = this.#back.mean + LEAD_DEVIATIONS * this.#back.deviation;
+    return lead <= NEAR_MS ? 0 : lead;
   }
 
   /**
