@@ -40,3 +40,15 @@ test("SIGTERM before any request ends it at once", async () => {
   const gateway = await serveOnBun(pool.env);
   expect(await gateway.stop()).toEqual({ code: 0, signal: null });
 });
+
+test("a client that listens to events does not hold up the end", async () => {
+  const pool = await startPool(1);
+  onTestFinished(() => pool.close());
+  const gateway = await serveOnBun(pool.env);
+  const events = await fetch(`${gateway.url}/-/events`);
+  expect(events.status).toBe(200);
+  const from = performance.now();
+  expect(await gateway.stop()).toEqual({ code: 0, signal: null });
+  expect(performance.now() - from).toBeLessThan(2_500);
+  await events.body?.cancel().catch(() => {});
+});
