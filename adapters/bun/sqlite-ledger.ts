@@ -3,7 +3,7 @@ import type { SqliteDatabase, SqliteStatement } from "../sqlite/database.ts";
 import { ledgerOn, type SqliteLedgerOptions } from "../sqlite/ledger.ts";
 
 /** What is used of `bun:sqlite`. */
-interface BunSqlite {
+export interface BunSqlite {
   readonly Database: new (path: string, options: { create: boolean; readwrite: boolean }) => BunDatabase;
 }
 
