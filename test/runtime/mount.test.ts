@@ -1,9 +1,12 @@
-import { resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { unstable_readConfig } from "wrangler";
+import { deploy, type WorkerConfig } from "../fixtures/cloudflare-example.ts";
 import { type InstalledExamples, installExamples, startProgram } from "../fixtures/installed-example.ts";
+import { runTool } from "../fixtures/packed-package.ts";
 import { type SandboxPool, startPool } from "../fixtures/sandbox-pool.ts";
 import { registerSecrets } from "../fixtures/secret-sink.ts";
-import { bundleWorker, startWorkerd } from "../fixtures/workerd.ts";
 
 const CALLER = "mount-caller-0a1b2c3d4e5f6a7b";
 const OPERATOR = "mount-operator-0a1b2c3d4e5f6a7b";
@@ -34,16 +37,13 @@ interface Running {
 
 async function start(example: string, runtime: string, env: Readonly<Record<string, string>>): Promise<Running> {
   const command = COMMANDS[runtime];
-  if (command !== undefined) {
-    const SLUICE_STATE = `.sluice/${runtime}.db`;
-    return startProgram(command, examples.folderOf(example), { ...env, SLUICE_STATE });
-  }
-  const script = await bundleWorker(resolve(import.meta.dirname, "../../examples", example, "worker.ts"));
-  const worker = await startWorkerd({ script, ledger: "SluiceLedger", env });
-  return {
-    url: (worker.urls[0] ?? "").replace(/\/$/, ""),
-    stop: () => worker.stop().then(() => 0),
-  };
+  const folder = examples.folderOf(example);
+  if (command !== undefined) return startProgram(command, folder, { ...env, SLUICE_STATE: `.sluice/${runtime}.db` });
+  await runTool("wrangler", ["deploy", "--dry-run", "--outdir", "out"], folder);
+  const script = readFileSync(join(folder, "out", "worker.js"), "utf8");
+  const config = unstable_readConfig({ config: join(folder, "wrangler.jsonc") }) as WorkerConfig;
+  const worker = await deploy({ script, config, env });
+  return { url: worker.urls[0] ?? "", stop: () => worker.stop().then(() => 0) };
 }
 
 describe.each(["hono-mount", "itty-mount"])("examples/%s", (example) => {

@@ -1,6 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { installBunExample } from "../fixtures/bun-example.ts";
+import { launch as launchBun } from "../fixtures/bun-serve.ts";
 import { buildExample, deploy } from "../fixtures/cloudflare-example.ts";
 import { copyDenoExample } from "../fixtures/deno-example.ts";
 import { startGateway } from "../fixtures/gateway-process.ts";
@@ -48,7 +50,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** How each example is started: to a URL, with what ends it at the head of `ends`. */
+/** Starts an example as its user does and gives its URL; what ends it goes to the head of `ends`. */
 type Start = (env: Readonly<Record<string, string>>, ends: (() => unknown)[]) => Promise<string>;
 const STARTS: Readonly<Record<string, Start>> = {
   async node(env, ends) {
@@ -60,6 +62,19 @@ const STARTS: Readonly<Record<string, Start>> = {
     const example = copyDenoExample();
     ends.unshift(() => example.remove());
     const served = await example.start(env);
+    ends.unshift(() => served.stop());
+    return served.url;
+  },
+  async bun(env, ends) {
+    const example = await installBunExample();
+    ends.unshift(() => example.remove());
+    // Bun's own server takes 16 KiB of a request's head and answers the rest itself, unless it is told otherwise.
+    const more = { PORT: "0", BUN_OPTIONS: "--max-http-header-size=98304" };
+    const served = await launchBun(["start"], {
+      cwd: example.folder,
+      env: { ...env, ...more },
+      ended: () => undefined,
+    });
     ends.unshift(() => served.stop());
     return served.url;
   },
@@ -89,9 +104,8 @@ const STARTS: Readonly<Record<string, Start>> = {
 const NAMES = Object.keys(STARTS);
 
 test("the configuration is one file, byte for byte, on every platform", () => {
-  const names = [...NAMES, "bun"].filter((name) => existsSync(join(ROOT, "examples", name, "sluice.config.ts")));
-  const files = names.map((name) => readFileSync(join(ROOT, "examples", name, "sluice.config.ts")));
-  expect(files.length).toBeGreaterThanOrEqual(4);
+  const files = NAMES.map((name) => readFileSync(join(ROOT, "examples", name, "sluice.config.ts")));
+  expect(files).toHaveLength(5);
   for (const file of files) expect(file.equals(files[0] ?? Buffer.alloc(0))).toBe(true);
 });
 
@@ -102,7 +116,7 @@ describe("the examples give the same answers", () => {
   beforeAll(async () => {
     pool = await startPool(9);
     const env = { ...pool.env, SLUICE_TOKENS: CALLER, SLUICE_ADMIN_TOKEN: OPERATOR };
-    // One after the other: two of them build.
+    // One after the other: three of them build.
     for (const name of NAMES) urls.set(name, (await STARTS[name]?.(env, ends)) ?? "");
   }, 120_000);
   afterAll(async () => {
