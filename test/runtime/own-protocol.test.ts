@@ -73,6 +73,16 @@ describe("examples/own-protocol", () => {
     expect(gateway.output).toContain("target_disabled");
   });
 
+  test("a key that somebody else has spent is replaced by another: its 429 reaches nobody", async () => {
+    const url = `${server.url}/v1/forecast?city=Oslo`;
+    for (let i = 0; i < 6; i++) await fetch(url, { headers: { "x-api-key": KEYS[0] ?? "" } });
+    const before = server.counts.refused;
+    const answers = await Promise.all(Array.from({ length: 6 }, () => ask("/weather/v1/forecast?city=Oslo")));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(server.counts.refused).toBe(before + 1);
+    expect(gateway.output).toContain("foreign_use");
+  }, 40_000);
+
   test.each([
     ["a caller without a token", "/weather/v1/forecast?city=Oslo", {}, 401, /token/i],
     ["a call without a city", "/weather/v1/forecast", { "x-api-key": CALLER }, 400, /^city: not given/],
