@@ -39,6 +39,8 @@ export interface DenoServer {
 }
 
 const ELSEWHERE = "sluice/deno runs on Deno 2 and nowhere else; Node's is sluice/node.";
+const NO_REDIS =
+  "REDIS_URL is set and not used here: sluice/deno keeps its ledger in Deno KV. Gateways elsewhere that use Redis do not share it.";
 const NO_CRON =
   'Deno.cron is not there, so the daily jobs do not run: start with --unstable-cron, or add "unstable": ["kv", "cron"] to deno.json.';
 /** Machines that share a database over the network keep their clocks by time servers. */
@@ -137,7 +139,7 @@ async function find(options: DenoOptions, runtime: DenoRuntime | undefined): Pro
 }
 
 function platformOf(
-  { runtime, kv, isShared }: Found,
+  { runtime, env, kv, isShared }: Found,
   peer: (request: Request) => string | undefined,
 ): Omit<Platform, "events" | "report"> {
   return {
@@ -145,7 +147,7 @@ function platformOf(
     kv: denoKv(kv),
     clock: denoClock,
     transport: (request, init) => fetch(request, init),
-    warnings: runtime.cron === undefined ? [NO_CRON] : [],
+    warnings: [...(runtime.cron === undefined ? [NO_CRON] : []), ...(env["REDIS_URL"]?.trim() ? [NO_REDIS] : [])],
     isolates: isShared ? ISOLATES : 1,
     peer,
   };

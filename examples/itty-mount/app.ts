@@ -1,11 +1,12 @@
-import { AutoRouter } from "itty-router";
+import { AutoRouter, error } from "itty-router";
 import type { Sluice } from "sluice";
 import type config from "./sluice.config.ts";
 
 /** The application, the same on every runtime; `main.ts` and `worker.ts` give it a gateway. */
 export function createApp(sluice: Sluice<ReturnType<typeof config>["upstreams"]>) {
   return (
-    AutoRouter()
+    // An error of the gateway's carries facts about its keys: the caller gets the sentence alone.
+    AutoRouter({ catch: ({ status = 500, message }: { status?: number; message: string }) => error(status, message) })
       .get("/", () => new Response("the application's own page"))
       // In process, without an HTTP hop and without a token.
       .get("/balance/:address", ({ params: { address } }) =>

@@ -4,12 +4,14 @@ import { forwardableHeaders } from "../lib/forward-headers.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Transport } from "../ports/transport.ts";
 import type { Verdict } from "../ports/verdict.ts";
+import { checkedCost, checkedRequest } from "./checked.ts";
 import type { AttemptTrace, CallOptions, CallResult } from "./call.ts";
 import type { UpstreamDefinition } from "./definition.ts";
 import { hideCredential } from "./hide-credential.ts";
 import type { Pool } from "./pool.ts";
 import type { CallCounts } from "./pool-stats.ts";
 import { clientGone } from "./refusals.ts";
+import type { Slot } from "./queue.ts";
 import { type Reaction, reactionTo } from "./reaction.ts";
 import { type RoundTrip, roundTrip } from "./round-trip.ts";
 import type { Target } from "./target.ts";
@@ -26,6 +28,16 @@ export interface AttemptOptions {
   readonly clock: Clock;
 }
 
+/** The call with the slot's credential. A protocol that fails at it costs nobody a slot. */
+function attached(call: unknown, slot: Slot, { pool, definition }: AttemptOptions): Request {
+  try {
+    return checkedRequest(definition.protocol.attach(call, slot.to));
+  } catch (error) {
+    pool.giveBack(slot);
+    throw error;
+  }
+}
+
 interface Tried {
   readonly trip: RoundTrip;
   readonly verdict: Verdict;
@@ -37,7 +49,7 @@ export async function runCall(call: unknown, options: CallOptions, road: Attempt
   const { pool, definition, clock } = road;
   const { protocol, maxAttempts, maxWaitMs } = definition;
   const needs = protocol.needs(call);
-  const cost = protocol.weigh(call);
+  const cost = checkedCost(protocol.weigh(call));
   const tried = new Set<string>();
   const attempts: AttemptTrace[] = [];
   let waitMs = maxWaitMs;
@@ -61,7 +73,7 @@ export async function runCall(call: unknown, options: CallOptions, road: Attempt
     }
     const sentAt = clock.now();
     waitMs = Math.max(0, waitMs - (sentAt - queuedAt));
-    const came = await roundTrip(protocol.attach(call, slot.to), {
+    const came = await roundTrip(attached(call, slot, road), {
       ...road,
       ...definition,
       ...options,

@@ -79,7 +79,9 @@ describe("examples/own-protocol", () => {
     const before = server.counts.refused;
     const answers = await Promise.all(Array.from({ length: 6 }, () => ask("/weather/v1/forecast?city=Oslo")));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    expect(server.counts.refused).toBe(before + 1);
+    expect(server.counts.refused).toBeGreaterThan(before);
+    // One refusal tells; another call may have been on its way.
+    expect(server.counts.refused).toBeLessThanOrEqual(before + 2);
     expect(gateway.output).toContain("foreign_use");
   }, 40_000);
 

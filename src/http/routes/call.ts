@@ -1,6 +1,7 @@
 import { presentedTokens } from "../../callers/credentials.ts";
 import type { Gate, Visit } from "../../callers/gate.ts";
 import type { CallResult, Priority } from "../../engine/call.ts";
+import { checkedCall } from "../../engine/checked.ts";
 import type { ProtocolRoute } from "../../engine/protocol.ts";
 import type { Upstream } from "../../engine/upstream.ts";
 import { SluiceError } from "../../errors.ts";
@@ -29,7 +30,7 @@ export async function answerCall(
   if (inbound.body === null && mayHaveBody(request)) {
     inbound = new Inbound(request, url, await readBody(request, maxRequestBytes));
   }
-  const result = await upstream.send(route.parse(inbound), { signal: request.signal, priority });
+  const result = await upstream.send(checkedCall(route.parse(inbound)), { signal: request.signal, priority });
   const response = toResponse(result);
   if (wantsTrace(request)) response.headers.set("x-sluice-trace", traceHeader(upstream.name, result.attempts));
   return response;
