@@ -100,7 +100,7 @@ describe("npm start", () => {
   });
 
   test("a weak token is warned of by its fingerprint", async () => {
-    const token = "weak-token";
+    const token = "frail-word";
     registerSecrets(token);
     const gateway = await start({ SLUICE_TOKENS: token });
     expect(gateway.stderr).toContain(`The token with fingerprint ${fingerprint(token)} is short enough to be guessed.`);
