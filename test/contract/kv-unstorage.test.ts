@@ -50,7 +50,7 @@ kvContract(
     const folder = mkdtempSync(join(tmpdir(), "sluice-kv-"));
     return onDriver(fsLiteDriver({ base: folder }), () => rmSync(folder, { recursive: true, force: true }));
   },
-  { listsExpired },
+  { listsExpired, tears: true },
 );
 kvContract("unstorage, redis driver", async () => onDriver(redisDriver({ url: redis.url })), { listsExpired });
 kvContract("unstorage, redis driver with a base", async () => onDriver(redisDriver({ url: redis.url, base: "kv" })), {
