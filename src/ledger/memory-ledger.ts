@@ -73,7 +73,7 @@ export class MemoryPool implements PoolRows {
 
 /**
  * The ledger of one process: strongly consistent within it, forgotten with it. Answers at once.
- * `now` gives epoch milliseconds; `seed` are rows that every pool starts from.
+ * `now` gives epoch milliseconds.
  *
  * @example
  * ```ts
@@ -95,12 +95,12 @@ export class MemoryPool implements PoolRows {
  * console.assert(leases.length === 2);
  * ```
  */
-export function memoryLedger(now: () => number, seed: Changes = NO_CHANGES): Ledger {
+export function memoryLedger(now: () => number): Ledger {
   const pools = new Map<string, MemoryPool>();
   return {
     exchange(pool: string, request: ExchangeRequest): ExchangeReply {
       let rows = pools.get(pool);
-      if (rows === undefined) pools.set(pool, (rows = new MemoryPool(seed)));
+      if (rows === undefined) pools.set(pool, (rows = new MemoryPool()));
       return rows.exchange(request, now());
     },
   };

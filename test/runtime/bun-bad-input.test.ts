@@ -8,7 +8,8 @@ import { serveOn } from "../../adapters/bun/bun.ts";
 import type { BunRuntime } from "../../adapters/bun/runtime.ts";
 import { configFromEnv } from "../../src/index.ts";
 import { bearer, CALLER_TOKEN, GUARDED, problemOf } from "../contract/gateway-client.ts";
-import { type BunServed, NeverListened, serveOnBun } from "../fixtures/bun-serve.ts";
+import { serveOnBun } from "../fixtures/bun-serve.ts";
+import { NeverListened, type ServedProcess } from "../fixtures/served-process.ts";
 import type { Environment } from "../fixtures/gateway-process.ts";
 import { registerSecrets } from "../fixtures/secret-sink.ts";
 
@@ -27,14 +28,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-async function serve(env: Environment = {}): Promise<BunServed> {
+async function serve(env: Environment = {}): Promise<ServedProcess> {
   const served = await serveOnBun({ ...BASE, ...env });
   onTestFinished(async () => void (await served.stop()));
   return served;
 }
 
 /** What is printed at the start and answered to everybody, which must be the same. */
-async function refusalOf(served: BunServed): Promise<string> {
+async function refusalOf(served: ServedProcess): Promise<string> {
   const answer = await fetch(`${served.url}/-/health`);
   expect(answer.status).toBe(500);
   const { detail, code } = await problemOf(answer);

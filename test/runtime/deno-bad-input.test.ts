@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { bearer, CALLER_TOKEN, GUARDED, problemOf } from "../contract/gateway-client.ts";
-import { type DenoServed, serveOnDeno } from "../fixtures/deno-serve.ts";
+import { serveOnDeno } from "../fixtures/deno-serve.ts";
+import type { ServedProcess } from "../fixtures/served-process.ts";
 import type { Environment } from "../fixtures/gateway-process.ts";
 import { registerSecrets } from "../fixtures/secret-sink.ts";
 
@@ -19,7 +20,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-async function serve(more: { flags?: readonly string[]; env?: Environment; state?: string } = {}): Promise<DenoServed> {
+async function serve(
+  more: { flags?: readonly string[]; env?: Environment; state?: string } = {},
+): Promise<ServedProcess> {
   const env = { ETHERSCAN_KEYS: KEY, ETHERSCAN_BASE_URLS: "http://127.0.0.1:9/api", ...more.env };
   const served = await serveOnDeno({ state, ...more, env });
   onTestFinished(async () => void (await served.stop()));
@@ -27,7 +30,7 @@ async function serve(more: { flags?: readonly string[]; env?: Environment; state
 }
 
 /** What is printed at the start and answered to everybody, which must be the same. */
-async function refusalOf(served: DenoServed): Promise<string> {
+async function refusalOf(served: ServedProcess): Promise<string> {
   const answer = await fetch(`${served.url}/-/health`);
   expect(answer.status).toBe(500);
   const { detail, code } = await problemOf(answer);

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { UpstreamStats } from "../../src/index.ts";
 import { copyDenoExample, type DenoExample } from "../fixtures/deno-example.ts";
-import type { DenoServed } from "../fixtures/deno-serve.ts";
+import type { ServedProcess } from "../fixtures/served-process.ts";
 import { type SandboxPool, startPool } from "../fixtures/sandbox-pool.ts";
 import { registerSecrets } from "../fixtures/secret-sink.ts";
 
@@ -18,7 +18,7 @@ const BALANCE = `/etherscan/v2/api?chainid=1&module=account&action=balance&addre
 describe("examples/deno", () => {
   let example: DenoExample;
   let pool: SandboxPool;
-  let served: DenoServed;
+  let served: ServedProcess;
   let env: Readonly<Record<string, string>>;
   beforeAll(async () => {
     example = copyDenoExample();
